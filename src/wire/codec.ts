@@ -7,22 +7,22 @@ import { blank, MESSAGE_SCHEMAS, type Message, type MessageSchema } from "../cor
 import { NewerVersionError } from "./newer-version.ts";
 
 /**
- * Messages as bytes, by their declared shapes:
+ * Messages as bytes, by their declared schemas:
  *
  *     u16 code, u16 number of fields, u32 payload bytes (multiple of 8)
  *     each number as f64, in declared order
  *     each string as u32 byte length + UTF-8, then each json field as u32 byte length + msgpackr
  *
- * The number of fields is the version of the shape: fields are only ever appended, so an old message decodes with its
- * new fields at zero, and one with more fields than we know is refused. Numbers go in and out by generated code: an
- * order costs tens of nanoseconds, where packing it as a msgpackr array costs about ten times that (bench/codec.ts).
- * msgpackr carries the cold, irregular fields. `useRecords: false`: what is read years later depends on no state.
+ * The number of fields is the version of a schema, because fields are only ever appended. A message with fewer fields decodes
+ * with the missing ones at zero. A message with more fields than the schema is refused. Generated code reads and writes the
+ * numbers: an order costs tens of nanoseconds, about a tenth of a msgpackr array (bench/codec.ts). msgpackr encodes the rare,
+ * irregular fields. `useRecords: false`: bytes read years later must not depend on record structures in memory.
  */
 const packr = new Packr({ useRecords: false });
 export const MESSAGE_HEADER_BYTES = 8;
 export const AT_PAYLOAD_BYTES = 4;
 const encoder = new TextEncoder();
-// A byte order mark at the start of a text is a part of it.
+// A byte order mark at the start of a text belongs to the text.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 type Encode = (view: DataView, bytes: Uint8Array, offset: number, message: Message) => number;
@@ -37,15 +37,15 @@ interface Codec {
   shared: Message;
 }
 
-/** By message code. Filled when a code is first met, since the store declares shapes of its own. */
+/** By message code. Filled at the first use of a code, because the store declares schemas of its own. */
 const codecs: Codec[] = [];
 
-/** Writes the message and returns the offset behind it. `bytes` and `view` cover the same buffer from its byte 0. */
+/** Writes the message and returns the offset after it. `bytes` and `view` cover the same buffer from its byte 0. */
 export function encodeMessage(view: DataView, bytes: Uint8Array, offset: number, message: Message): number {
   return (codecs[message.type] ?? compile(message.type)).encode(view, bytes, offset, message);
 }
 
-/** A fresh object. */
+/** Decodes into a new object. Throws NewerVersionError for an unknown code or unknown fields. */
 export function decodeMessage(view: DataView, bytes: Uint8Array, offset: number): Message {
   const code = view.getUint16(offset, true);
   const codec = codecs[code] ?? compile(code);
@@ -54,7 +54,7 @@ export function decodeMessage(view: DataView, bytes: Uint8Array, offset: number)
   return message;
 }
 
-/** One object per code, filled in again at the next call: for folds that keep nothing. */
+/** Decodes into one object per code, which the next call overwrites: for folds that keep no message. */
 export function decodeShared(view: DataView, bytes: Uint8Array, offset: number): Message {
   const code = view.getUint16(offset, true);
   const codec = codecs[code] ?? compile(code);
@@ -62,12 +62,12 @@ export function decodeShared(view: DataView, bytes: Uint8Array, offset: number):
   return codec.shared;
 }
 
-/** The size of the message at `offset`, head included. */
+/** Bytes of the message at `offset`, header included. */
 export function messageBytes(view: DataView, offset: number): number {
   return MESSAGE_HEADER_BYTES + view.getUint32(offset + AT_PAYLOAD_BYTES, true);
 }
 
-/** Visits each message between two offsets as a shared object: copy what you keep. */
+/** Visits each message between two offsets. The object is shared, so `visit` must copy what it keeps. */
 export function eachMessage(
   view: DataView,
   bytes: Uint8Array,
@@ -78,7 +78,7 @@ export function eachMessage(
   for (let at = from; at < to; at += messageBytes(view, at)) visit(decodeShared(view, bytes, at));
 }
 
-/** An upper bound of the bytes that a message takes. */
+/** An upper bound of the bytes of a message. */
 export function maxMessageBytes(message: Message): number {
   return (codecs[message.type] ?? compile(message.type)).maxBytes(message);
 }
@@ -90,7 +90,7 @@ function compile(code: number): Codec {
   const numbers = fields.filter(([, kind]) => kind === "number").map(([name]) => name);
   const strings = fields.filter(([, kind]) => kind === "string").map(([name]) => name);
   const jsons = fields.filter(([, kind]) => kind === "json").map(([name]) => name);
-  // Growth by appending needs numbers never to follow text in an old layout: the field count alone tells old from new.
+  // Numbers come before texts, so a field appended later may shift the others: decodeOld() knows the layout from the count.
   const encodeBody = [
     `let at = offset + ${MESSAGE_HEADER_BYTES};`,
     ...numbers.map((name) => `view.setFloat64(at, m.${name}, true); at += 8;`),
@@ -140,12 +140,12 @@ function compile(code: number): Codec {
   return codec;
 }
 
-/** A message written when its shape had fewer fields: the missing ones, the last declared, stay at zero. */
+/** Decodes a message that was written when its schema had fewer fields. The missing ones, declared last, get zero, "" or null. */
 function decodeOld(shape: MessageSchema, view: DataView, bytes: Uint8Array, offset: number, message: Message): void {
   const fields = Object.entries(shape.fields);
   const count = view.getUint16(offset + 2, true);
   if (count > fields.length)
-    throw new NewerVersionError(`${shape.name} has ${count} fields, of which ${fields.length} are known`);
+    throw new NewerVersionError(`${shape.name} has ${count} fields, and this version knows ${fields.length}`);
   const target = message as unknown as Record<string, unknown>;
   const written = fields.slice(0, count);
   for (const [name, kind] of fields.slice(count)) target[name] = kind === "number" ? 0 : kind === "string" ? "" : null;
@@ -210,7 +210,7 @@ function unpackJson(bytes: Uint8Array, at: number, length: number): unknown {
   return packr.unpack(bytes.slice(at, at + length));
 }
 
-/** Objects to decode the messages of one record into, all of them valid until the next reset(). */
+/** Decodes the messages of one record into pooled objects, which stay valid until reset(). */
 export class MessagePool {
   private readonly free: Message[][] = [];
   private readonly used: number[] = [];
@@ -235,7 +235,7 @@ export class MessagePool {
     return message;
   }
 
-  /** The objects may be filled in again. `messages` are those that were handed out. */
+  /** Frees the objects for reuse. `messages`: all that decode() returned since the last reset(). */
   reset(messages: readonly Message[]): void {
     for (const message of messages) this.used[message.type] = 0;
   }

@@ -1,8 +1,8 @@
-/** A later version of the program has written what is read. Nothing is wrong with it: that version reads it. */
+/** The data was written by a newer version of the program. It is not damaged: that version can read it. */
 export class NewerVersionError extends Error {
   override name = "NewerVersionError";
 
   constructor(what: string) {
-    super(`${what}: a newer version has written this, use that one`);
+    super(`${what}: this was written by a newer version of perpd. Use that version.`);
   }
 }

@@ -2,29 +2,29 @@ import { assert } from "../assert.ts";
 import { pad8 } from "./record.ts";
 
 /**
- * A ring on shared memory with one producer and one consumer, and a bell.
+ * A ring buffer in shared memory with one producer, one consumer and a doorbell.
  *
- * Records are contiguous and 8-byte aligned: the producer reserves room, writes in place and commits; the consumer
- * peeks, reads in place and releases. A length of WRAP says that the next record starts at byte 0 again. Head and tail
- * are byte counts modulo 2^32, published with Atomics: what was written before commit() is seen after peek().
+ * Records are contiguous and 8-byte aligned. The producer reserves room, writes in place and commits. The consumer peeks,
+ * reads in place and releases. The length WRAP means that the next record begins at byte 0 again. Head and tail count bytes
+ * modulo 2^32. They are published with Atomics, so bytes written before commit() are visible after peek().
  */
-const HEAD = 0; // bytes ever written, by the producer
-const TAIL = 16; // bytes ever released, by the consumer; on another cache line
+const HEAD = 0; // total bytes written, set by the producer
+const TAIL = 16; // total bytes released, set by the consumer; on another cache line
 const CONTROL_BYTES = 128;
 const LENGTH_BYTES = 8;
 const WRAP = 0xffffffff;
 
-/** A thread that waits in Atomics.wait, or the main thread behind a message port, is woken through its bell. */
+/** Wakes a thread that sleeps in Atomics.wait(), or the main thread through a message port. */
 export class Doorbell {
   readonly buffer: SharedArrayBuffer;
   private readonly words: Int32Array;
-  /** Called instead of Atomics.notify where the sleeper cannot block (the main thread). */
+  /** Called instead of Atomics.notify() for the main thread, which cannot block. */
   private readonly notify: (() => void) | null;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8), knock: (() => void) | null = null) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8), notify: (() => void) | null = null) {
     this.buffer = buffer;
     this.words = new Int32Array(buffer);
-    this.notify = knock;
+    this.notify = notify;
   }
 
   /** Wakes the owner if it has gone to sleep. */
@@ -35,22 +35,22 @@ export class Doorbell {
     else this.notify();
   }
 
-  /** The owner sleeps, or is about to. */
+  /** The owner sleeps or is about to. */
   get isSleeping(): boolean {
     return Atomics.load(this.words, 0) !== 0;
   }
 
-  /** Says "I am about to sleep"; the owner must look at its rings once more before wait(). */
+  /** Announces a sleep. The owner must check its rings once more before wait(), or it misses records committed before. */
   prepareSleep(): void {
     Atomics.store(this.words, 0, 1);
   }
 
-  /** Found something after all. */
+  /** Takes the announcement back, because the owner found records. */
   cancelSleep(): void {
     Atomics.store(this.words, 0, 0);
   }
 
-  /** Blocks until rung, at most `timeoutMs`. Not on the main thread. */
+  /** Blocks until wake(), at most `timeoutMs`. Not on the main thread. */
   wait(timeoutMs: number): void {
     Atomics.wait(this.words, 0, 1, timeoutMs);
     Atomics.store(this.words, 0, 0);
@@ -71,13 +71,16 @@ class RingEnd {
   }
 }
 
-/** `capacityBytes` must be a power of two. */
+/** `capacityBytes`: a power of two, at least 4096. */
 export function allocateRing(capacityBytes: number): SharedArrayBuffer {
-  assert((capacityBytes & (capacityBytes - 1)) === 0 && capacityBytes >= 4096, "ring capacity: a power of two");
+  assert(
+    (capacityBytes & (capacityBytes - 1)) === 0 && capacityBytes >= 4096,
+    "a ring's capacity must be a power of two, at least 4096",
+  );
   return new SharedArrayBuffer(CONTROL_BYTES + capacityBytes);
 }
 
-/** Looks at a ring from outside, as a third party. Counts are bytes modulo 2^32. */
+/** Observes a ring as a third party. Counts are bytes modulo 2^32. */
 export class RingGauge {
   private readonly control: Int32Array;
 
@@ -89,12 +92,12 @@ export class RingGauge {
     return Atomics.load(this.control, HEAD);
   }
 
-  /** How far the consumer has given room back. */
+  /** Bytes that the consumer has released. */
   get read(): number {
     return Atomics.load(this.control, TAIL);
   }
 
-  /** The consumer is done with all that had been written when `written` was read. */
+  /** Whether the consumer has released everything up to `written`, an earlier value of this.written. */
   hasRead(written: number): boolean {
     return ((this.read - written) | 0) >= 0;
   }
@@ -113,17 +116,17 @@ export class RingProducer extends RingEnd {
     this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
   }
 
-  /** The largest record that can ever fit. */
+  /** The largest record that fits. */
   get maxRecordBytes(): number {
     return this.capacity / 2 - LENGTH_BYTES;
   }
 
   /**
-   * The offset at which a record of up to `maxBytes` may be written (in `bytes`/`view`), or −1 when the ring is full.
-   * Until commit() nothing is visible; a reservation may be dropped by simply not committing it.
+   * Reserves room for a record of up to `maxBytes`. Returns its offset in `bytes` and `view`, or -1 when the ring is full.
+   * Nothing is visible until commit(). A reservation without a commit has no effect.
    */
   reserve(maxBytes: number): number {
-    assert(maxBytes <= this.maxRecordBytes, "record larger than the ring allows");
+    assert(maxBytes <= this.maxRecordBytes, "the record is larger than the ring allows");
     const need = LENGTH_BYTES + pad8(maxBytes);
     let position = this.head & (this.capacity - 1);
     const toEnd = this.capacity - position;
@@ -138,19 +141,19 @@ export class RingProducer extends RingEnd {
     return position + LENGTH_BYTES;
   }
 
-  /** Less than a quarter of the ring is free. */
+  /** Whether less than a quarter of the ring is free. */
   get isCrowded(): boolean {
     return !this.hasRoom(this.capacity / 4);
   }
 
-  /** Publishes the reserved record with its true size. The consumer is not woken: see wake(). */
+  /** Publishes the reserved record with its final size. It does not wake the consumer: see wake(). */
   commit(bytes: number): void {
     this.view.setUint32(this.at, bytes, true);
     this.head = (this.head + LENGTH_BYTES + pad8(bytes)) >>> 0;
     Atomics.store(this.control, HEAD, this.head | 0);
   }
 
-  /** Wakes the consumer if it sleeps: once per batch. */
+  /** Wakes the consumer if it sleeps. Call it once per batch. */
   wake(): void {
     this.doorbell.wake();
   }
@@ -167,7 +170,7 @@ export class RingProducer extends RingEnd {
 }
 
 export class RingConsumer extends RingEnd {
-  /** Size of the record that peek() found. */
+  /** Size in bytes of the record that peek() found. */
   length = 0;
   private tail: number;
   private headSeen: number;
@@ -180,7 +183,7 @@ export class RingConsumer extends RingEnd {
     this.headSeen = Atomics.load(this.control, HEAD) >>> 0;
   }
 
-  /** The offset of the next record, or −1 when there is none. Stays valid until release(). */
+  /** Offset of the next record, or -1. Its bytes stay valid until release(). */
   peek(): number {
     for (;;) {
       if (this.tail === this.headSeen) {
@@ -197,12 +200,12 @@ export class RingConsumer extends RingEnd {
     }
   }
 
-  /** Done with the record that peek() found: go to the next. Its bytes stay until release(). */
+  /** Moves past the record that peek() found. Its bytes stay valid until release(). */
   next(): void {
     this.tail = (this.tail + LENGTH_BYTES + pad8(this.length)) >>> 0;
   }
 
-  /** Gives the room of everything passed by next() back to the producer. */
+  /** Returns the room of all records passed with next() to the producer. */
   release(): void {
     if (this.released === this.tail) return;
     this.released = this.tail;

@@ -16,8 +16,8 @@ import {
 } from "./record.ts";
 
 /**
- * A snapshot on its way from an actor to the store: a row of records of kind SNAPSHOT, its parts. Behind the record's
- * header (logBytes 0: a snapshot is not logged; sequence: in the last part, what the snapshot holds everything through):
+ * A snapshot travels from an actor to the store as a series of records of kind SNAPSHOT, its parts. In the header of the
+ * record, logBytes is 0, because a snapshot is not logged. The sequence of the last part is that of the snapshot. Then come:
  *
  *     40  u32  part, from 0
  *     44  u32  last: 1 in the last part
@@ -25,8 +25,8 @@ import {
  *     52  u32  0
  *     56       entries, each padded to 8 bytes
  *
- * An entry: u8 op, u8 kind of key, u16 bytes of key, u32 bytes of row; key; row (an encoded message). Op TABLE carries a
- * table's name in place of a key; what follows belongs to it. Each part begins with one.
+ * An entry: u8 op, u8 kind of key, u16 bytes of key, u32 bytes of row; key; row (an encoded message). An entry with op TABLE
+ * has the name of a table as its key; the entries after it belong to that table. Each part begins with one.
  */
 const AT_PART = RECORD_HEADER_BYTES;
 const AT_LAST = AT_PART + 4;
@@ -46,8 +46,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Fills parts with an actor's changed rows: any number of put() and remove(), each behind a stamp(), then end(). Rows may
- * come long before the end, in which case the first parts are on their way ahead.
+ * Fills parts with the changed rows of an actor. Call stamp() before any number of put() and remove(), and end() last. Full
+ * parts are emitted at once, so the first ones may leave long before end().
  */
 export class SnapshotPartWriter implements SnapshotWriter {
   private readonly emitPart: (record: Uint8Array) => void;
@@ -58,8 +58,8 @@ export class SnapshotPartWriter implements SnapshotWriter {
   private table = "";
 
   /**
-   * `emitPart` gets each part as a whole record, valid during the call only. `partBytes` is the size that no part
-   * passes; a row that does not fit into one part is refused.
+   * `emitPart` gets each part as a whole record, valid only during the call. `partBytes`: the largest size of a part. A row that
+   * does not fit into a part fails an assertion.
    */
   constructor(actorId: number, emitPart: (record: Uint8Array) => void, partBytes: number = DEFAULT_PART_BYTES) {
     this.emitPart = emitPart;
@@ -71,7 +71,7 @@ export class SnapshotPartWriter implements SnapshotWriter {
     this.clear();
   }
 
-  /** What follows is the actor's state through `sequence`, which never goes back. The last stamp is the snapshot's. */
+  /** The next rows are the actor's state through `sequence`, which never decreases. The last stamp is the snapshot's. */
   stamp(sequence: number, timeMs: number): void {
     this.view.setFloat64(AT_SEQUENCE, sequence, true);
     this.view.setFloat64(AT_TIME, timeMs, true);
@@ -88,7 +88,7 @@ export class SnapshotPartWriter implements SnapshotWriter {
     this.closeEntry(this.openEntry(table, key, 0), REMOVE, 0);
   }
 
-  /** Hands over the last part: also when nothing changed, since the sequence did. */
+  /** Emits the last part, even if no row changed: it carries the sequence. */
   end(): void {
     this.flush(1);
     this.part = 0;
@@ -150,23 +150,23 @@ export class SnapshotPartWriter implements SnapshotWriter {
   }
 }
 
-/** What a part says of itself. */
+/** The header of a part. */
 export interface SnapshotPart {
   readonly actorId: number;
   readonly sequence: number;
-  /** Of the last turn before it, in ms. */
+  /** Time of the last transaction in it, in ms since the epoch. */
   readonly time: number;
   readonly part: number;
   readonly last: boolean;
 }
 
 export interface SnapshotEntries {
-  /** `row` is an encoded message, valid during the call only. */
+  /** `row`: an encoded message, valid only during the call. */
   put(table: string, key: number | string, row: Uint8Array): void;
   remove(table: string, key: number | string): void;
 }
 
-/** Reads the head of a part: a whole record of kind SNAPSHOT. */
+/** Reads the header of a part. `record`: a whole record of kind SNAPSHOT. */
 export function readSnapshotPart(record: Uint8Array): SnapshotPart {
   const view = viewOf(record);
   return {
@@ -178,11 +178,11 @@ export function readSnapshotPart(record: Uint8Array): SnapshotPart {
   };
 }
 
-/** Visits the entries of a part, in the order in which they were written. */
+/** Visits the entries of a part in the order in which they were written. */
 export function eachSnapshotEntry(record: Uint8Array, entries: SnapshotEntries): void {
   const view = viewOf(record);
   const end = ENTRIES + view.getUint32(AT_ENTRIES_BYTES, true);
-  assert(end <= record.length, "snapshot: a part is shorter than it says");
+  assert(end <= record.length, "snapshot: a part is shorter than its header says");
   let table = "";
   for (let at = ENTRIES; at < end; ) {
     const op = view.getUint8(at);
@@ -195,7 +195,7 @@ export function eachSnapshotEntry(record: Uint8Array, entries: SnapshotEntries):
     if (op === TABLE) table = key as string;
     else if (op === PUT) entries.put(table, key, record.subarray(rowAt, rowEnd));
     else {
-      assert(op === REMOVE, `snapshot: op ${op} is not known`);
+      assert(op === REMOVE, `snapshot: unknown op ${op}`);
       entries.remove(table, key);
     }
     at = pad8(rowEnd);

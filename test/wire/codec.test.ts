@@ -222,7 +222,8 @@ test("a message with more fields than are known is refused, and so is an unknown
   view.setUint16(0, known.code, true);
   assert.throws(() => decodeMessage(view, bytes, 0), {
     name: "NewerVersionError",
-    message: "TestKnown has 2 fields, of which 1 are known: a newer version has written this, use that one",
+    message:
+      "TestKnown has 2 fields, and this version knows 1: this was written by a newer version of perpd. Use that version.",
   });
   view.setUint16(0, 65_535, true);
   assert.throws(() => decodeMessage(view, bytes, 0), { name: "NewerVersionError", message: /message code 65535/ });

@@ -123,5 +123,5 @@ test("a row larger than a part is refused, and so is a part that ends too early"
   writer.end();
   const part = parts[parts.length - 1];
   const ignore = { put: () => {}, remove: () => {} };
-  assert.throws(() => eachSnapshotEntry(part.slice(0, -8), ignore), /shorter than it says/);
+  assert.throws(() => eachSnapshotEntry(part.slice(0, -8), ignore), /shorter than its header says/);
 });

@@ -15,55 +15,58 @@ import type { Call } from "../http/call.ts";
 import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 
-/** How old a signed request's timestamp may be, unless it says otherwise and at most; and how far in the future. */
+/** How old the timestamp of a signed request may be: by default, and at most when it sends its own window. */
 export const DEFAULT_RECV_WINDOW_MS = 5_000;
 export const MAX_RECV_WINDOW_MS = 60_000;
+/** How far in the future the timestamp may be. */
 export const MAX_CLOCK_LEAD_MS = 1_000;
 
 const HOW_TO_AUTHENTICATE =
-  'Send a session token ("Authorization: Bearer TOKEN") or sign with an API key (X-Api-Key, X-Timestamp, X-Signature).';
-const NOT_BEARER = 'The session token stands behind the word Bearer: "Authorization: Bearer TOKEN".';
-const NO_OPERATOR = "This is closed: the exchange was started without an operatorToken (PERPD_OPERATOR_TOKEN).";
+  'The request has no credentials. Send a session token ("Authorization: Bearer TOKEN") or sign with an API key (X-Api-Key, X-Timestamp, X-Signature).';
+const NOT_BEARER =
+  'The Authorization header has the wrong form. Send "Authorization: Bearer TOKEN" with a session token.';
+const NO_OPERATOR =
+  "Operator requests are disabled, because the exchange was started without an operatorToken (PERPD_OPERATOR_TOKEN).";
 
-/** A request signed with an API key, wherever it came in. */
+/** A request or a WebSocket login that is signed with an API key. */
 interface Signed {
   apiKey: string;
   /** Milliseconds, as text: it is part of what was signed. */
   timestamp: string;
   signature: string;
-  /** "" = the default. */
+  /** Milliseconds as text. "": DEFAULT_RECV_WINDOW_MS. */
   recvWindow: string;
   /** method + path with query + body. */
   text: string;
-  /** Repeating it changes nothing. */
+  /** A repetition changes nothing, so it need not be remembered. */
   isRead: boolean;
 }
 
-/** What is needed to check a key's requests, and dear to make. */
+/** The parts of a key's checks that are expensive to make. */
 interface Checker {
   readonly signature: SignatureCheck;
-  /** Null = every address. */
+  /** Null: every address. */
   readonly allowedIps: BlockList | null;
 }
 
 export interface AuthOptions {
   credentials: Credentials;
   vault: Vault;
-  /** "" = nobody is the operator. */
+  /** "": operator requests are disabled. */
   operatorToken: string;
 }
 
-/** Finds out whom a request acts for. Throws an ApiError (401, 403) when it cannot be trusted. */
+/** Authenticates requests. Throws an ApiError (401, 403) for a request that it cannot trust. */
 export class Auth {
   private readonly credentials: Credentials;
   private readonly vault: Vault;
   private readonly operatorDigest: Buffer | null;
   private readonly checkers = new WeakMap<Key, Checker>();
-  /** The window is not part of what was signed: a request may be repeated with the longest one. */
+  /** The receive window is not signed, so a request can be repeated with the longest one. */
   private readonly seen = new SeenSignatures(MAX_RECV_WINDOW_MS);
   /** Unknown keys are checked against this, so that they take as long as known ones. */
-  private readonly nobodys = new SignatureCheck(newSecret());
-  /** What was signed before may have been received before: the memory of signatures begins now. */
+  private readonly unknownKeyCheck = new SignatureCheck(newSecret());
+  /** The memory of signatures begins here. A request signed earlier may have been received before, so it is refused. */
   private readonly startedAt: TimeMs = Date.now();
 
   constructor(options: AuthOptions) {
@@ -72,17 +75,17 @@ export class Auth {
     this.operatorDigest = options.operatorToken === "" ? null : digest(options.operatorToken);
   }
 
-  /** By session or by signature. */
+  /** The session or API key of a request. */
   principal(call: Call): Principal {
     if (call.apiKey === "") return this.sessionOf(call);
     const { apiKey, timestamp, signature, recvWindow, method } = call;
     const text = method + call.target + call.body;
     const signed = { apiKey, timestamp, signature, recvWindow, text, isRead: method === "GET" || method === "HEAD" };
-    // Not when the request began: a body may be on its way for longer than its signature is remembered.
+    // Not the time at which the request began: a body may arrive after its signature was forgotten.
     return this.verify(signed, () => call.remoteAddress(), Date.now());
   }
 
-  /** A wallet's session alone: an API key must not be enough to make another one. */
+  /** Accepts a wallet session only: an API key must not be able to create another one. */
   session(call: Call): Principal {
     if (call.apiKey !== "") throw new ApiError("SESSION_REQUIRED");
     return this.sessionOf(call);
@@ -94,12 +97,12 @@ export class Auth {
     if (!timingSafeEqual(digest(token), this.operatorDigest)) throw new ApiError("OPERATOR_REQUIRED");
   }
 
-  /** The same for a WebSocket. */
+  /** The principal of a WebSocket that logs in. */
   socket(credentials: SocketCredentials, remoteAddress: string): Principal {
     const now = Date.now();
-    if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);
+    if ("token" in credentials) return requireValid(this.credentials.sessionOfToken(credentials.token), now);
     const timestamp = String(credentials.timestamp);
-    // A socket may trade: whoever has overheard its signature must not open another one with it.
+    // A socket may trade, so its signature must not work twice.
     const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_PATH}`, isRead: false };
     return this.verify(signed, () => remoteAddress, now);
   }
@@ -107,16 +110,19 @@ export class Auth {
   private sessionOf(call: Call): Principal {
     if (call.authorization === "") throw new ApiError("UNAUTHENTICATED", { message: HOW_TO_AUTHENTICATE });
     if (!/^Bearer /i.test(call.authorization)) throw new ApiError("INVALID_TOKEN", { message: NOT_BEARER });
-    return alive(this.credentials.sessionOfHeader(call.authorization), Date.now());
+    return requireValid(this.credentials.sessionOfHeader(call.authorization), Date.now());
   }
 
   private verify(signed: Signed, remoteAddress: () => string, now: TimeMs): Principal {
     this.checkTime(signed, now);
     const key = this.credentials.key(signed.apiKey);
     const checker = key === undefined ? null : this.checkerOf(key);
-    const matches = (checker?.signature ?? this.nobodys).matches(signed.timestamp + signed.text, signed.signature);
+    const matches = (checker?.signature ?? this.unknownKeyCheck).matches(
+      signed.timestamp + signed.text,
+      signed.signature,
+    );
     if (!matches || key === undefined || checker === null) throw new ApiError("INVALID_KEY_OR_SIGNATURE");
-    // From here the client has shown that the key is its own, and may be told what is wrong.
+    // The client has shown that it owns the key. Only now may errors reveal anything about it.
     if (hasExpired(key, now)) throw new ApiError("KEY_EXPIRED");
     if (checker.allowedIps !== null && !isListed(checker.allowedIps, remoteAddress()))
       throw new ApiError("IP_NOT_ALLOWED");
@@ -130,9 +136,12 @@ export class Auth {
   private checkTime(signed: Signed, now: TimeMs): void {
     const { timestamp, recvWindow } = signed;
     if (timestamp === "" || signed.signature === "")
-      throw new ApiError("UNAUTHENTICATED", { message: "X-Api-Key goes with X-Timestamp and X-Signature." });
+      throw new ApiError("UNAUTHENTICATED", { message: "X-Api-Key must come with X-Timestamp and X-Signature." });
     if (!/^[0-9]{1,15}$/.test(timestamp))
-      throw new ApiError("BAD_VALUE", { field: "X-Timestamp", message: "X-Timestamp is in whole milliseconds." });
+      throw new ApiError("BAD_VALUE", {
+        field: "X-Timestamp",
+        message: "X-Timestamp must be a whole number of milliseconds.",
+      });
     const windowMs = recvWindow === "" ? DEFAULT_RECV_WINDOW_MS : readRecvWindow(recvWindow);
     const skewMs = Number(timestamp) - now;
     const isBeforeStart = !signed.isRead && Number(timestamp) < this.startedAt;
@@ -153,7 +162,7 @@ export class Auth {
   }
 }
 
-function alive<P extends Principal>(session: P | undefined, now: TimeMs): P {
+function requireValid<P extends Principal>(session: P | undefined, now: TimeMs): P {
   if (session === undefined || hasExpired(session, now)) throw new ApiError("INVALID_TOKEN");
   return session;
 }
@@ -161,7 +170,7 @@ function alive<P extends Principal>(session: P | undefined, now: TimeMs): P {
 function readRecvWindow(text: string): number {
   const windowMs = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
   if (windowMs >= 1 && windowMs <= MAX_RECV_WINDOW_MS) return windowMs;
-  const message = `X-Recv-Window is 1 to ${MAX_RECV_WINDOW_MS} milliseconds.`;
+  const message = `X-Recv-Window must be 1 to ${MAX_RECV_WINDOW_MS} milliseconds.`;
   throw new ApiError("BAD_VALUE", { field: "X-Recv-Window", message, details: { maximum: MAX_RECV_WINDOW_MS } });
 }
 

@@ -2,7 +2,7 @@ import type { Instrument } from "../../core/protocol/instrument.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 
-/** What an API key may do beside its permissions. A session may do everything that its account may. */
+/** The limits of an API key beside its permissions. A session (record: null) has no limits. */
 type Holder = Pick<Principal, "record">;
 
 /** Throws SYMBOL_NOT_ALLOWED when the API key may not trade this symbol. */
@@ -12,7 +12,7 @@ export function checkSymbol({ record }: Holder, { symbol }: Instrument): void {
     throw new ApiError("SYMBOL_NOT_ALLOWED", { field: "symbol", details: { allowed } });
 }
 
-/** Those that the API key may trade. */
+/** The instruments that the API key may trade. */
 export function allowedOf({ record }: Holder, instruments: readonly Instrument[]): readonly Instrument[] {
   const allowed = record?.allowedSymbols ?? [];
   return allowed.length === 0 ? instruments : instruments.filter(({ symbol }) => allowed.includes(symbol));

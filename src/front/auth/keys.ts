@@ -1,40 +1,41 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** A new API key's public half: 16 random bytes in hex. */
+/** The public half of a new API key: 16 random bytes in hex. */
 export const newApiKey = (): string => randomBytes(16).toString("hex");
-/** Its secret half: 32 random bytes in hex. Signatures are made with this text as it is. */
+/** The secret half: 32 random bytes in hex. The text itself is the HMAC key. */
 export const newSecret = (): string => randomBytes(32).toString("hex");
 
 const SIGNATURE = /^[0-9a-fA-F]{64}$/;
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 
-// Filled in again for each signature.
+// Reused for every signature.
 const expected = Buffer.alloc(DIGEST_BYTES);
-const given = Buffer.alloc(DIGEST_BYTES);
+const received = Buffer.alloc(DIGEST_BYTES);
 let message = Buffer.alloc(4096);
 
 /**
- * HMAC-SHA256 (RFC 2104) under one secret: hash(outer key, hash(inner key, text)). The two keys are made once; with
- * createHmac(), which makes them and two objects for every text, a signature costs twice as much.
+ * HMAC-SHA256 (RFC 2104) with one secret: hash(outer key, hash(inner key, text)). Both keys are computed once. createHmac()
+ * computes them for every text and creates two objects, which doubles the cost of a signature.
  */
 export class SignatureCheck {
   private readonly innerKey = Buffer.alloc(BLOCK_BYTES, 0x36);
-  /** The outer key, with room for the inner hash behind it. */
+  /** The outer key, followed by room for the inner hash. */
   private readonly outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c);
 
-  /** The secret has 64 bytes at most. */
+  /** `secret`: at most 64 bytes. */
   constructor(secret: string) {
     const key = Buffer.from(secret);
-    if (key.length > BLOCK_BYTES) throw new Error("a longer secret would have to be hashed first");
+    if (key.length > BLOCK_BYTES)
+      throw new Error(`a secret longer than ${BLOCK_BYTES} bytes would have to be hashed first`);
     for (const [i, byte] of key.entries()) {
       this.innerKey[i] = this.innerKey[i] ^ byte;
       this.outer[i] = this.outer[i] ^ byte;
     }
   }
 
-  /** True when `signature` is the hex HMAC-SHA256 of the text. In constant time once it has the form of one. */
+  /** Whether `signature` is the hex HMAC-SHA256 of the text. Takes constant time for any 64 hex digits. */
   matches(text: string, signature: string): boolean {
     if (!SIGNATURE.test(signature)) return false;
     const mostBytes = BLOCK_BYTES + 3 * text.length;
@@ -43,12 +44,12 @@ export class SignatureCheck {
     const bytes = BLOCK_BYTES + message.write(text, BLOCK_BYTES, "utf8");
     this.outer.write(hash("sha256", message.subarray(0, bytes), "hex"), BLOCK_BYTES, "hex");
     expected.write(hash("sha256", this.outer, "hex"), "hex");
-    given.write(signature, "hex");
-    return timingSafeEqual(expected, given);
+    received.write(signature, "hex");
+    return timingSafeEqual(expected, received);
   }
 }
 
-/** The addresses and subnets that a key may be used from, or null when one of them is malformed. */
+/** The addresses and subnets from which a key may be used. Null when an entry is malformed. */
 export function parseAllowedIps(allowedIps: readonly string[]): BlockList | null {
   const list = new BlockList();
   for (const entry of allowedIps) {

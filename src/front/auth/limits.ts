@@ -5,30 +5,30 @@ import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 
 /**
- * What a request is paid from. ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, so
- * that whoever has spent everything else can still get out. REQUEST: everything else.
+ * ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, which a client must be able to do
+ * when the other budgets are empty. REQUEST: everything else.
  */
 type Budget = "ORDER" | "CANCEL" | "REQUEST";
 type Scope = "IP" | "ACCOUNT" | "KEY";
 
-/** What a request costs: so many tokens of this budget, from the address, the account and the API key each. */
+/** The tokens of a budget that a request takes from each of its address, its account and its API key. */
 export interface Cost {
   readonly budget: Budget;
   readonly weight: number;
 }
 
-/** Unless a route says otherwise. */
+/** Of a route that declares no cost. */
 export const DEFAULT_COST: Cost = { budget: "REQUEST", weight: 1 };
 export const ORDER_COST: Cost = { budget: "ORDER", weight: 1 };
 export const CANCEL_COST: Cost = { budget: "CANCEL", weight: 1 };
-/** Reads a page of the database, or puts together something long. */
+/** For requests that read a page of the database or build a long answer. */
 export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
-/** Takes milliseconds of a processor. */
+/** For requests that take milliseconds of CPU time. */
 export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
-/** Makes what is kept for good, in memory too: nobody needs very many. */
+/** For requests that create something that is kept forever, also in memory. */
 export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
 
-/** A token for each item of a batch: from CANCEL if it only cancels. `batch`: as a client sends it, checked or not. */
+/** A token for each item of a batch, from CANCEL if all items cancel. `batch`: the body, which may not be checked yet. */
 export function batchCost(batch: unknown): Cost {
   const { items } = Object(batch) as { items?: unknown };
   if (!Array.isArray(items) || items.length === 0) return ORDER_COST;
@@ -37,7 +37,7 @@ export function batchCost(batch: unknown): Cost {
   return { budget, weight: Math.min(items.length, MAX_BATCH_ITEMS) };
 }
 
-/** A WebSocket that sends more messages than this, beside trading requests that are paid for, is closed. */
+/** A WebSocket that sends more is closed. Trading requests do not count: they are paid from their own budgets. */
 export const SOCKET_MESSAGES_PER_SECOND = 50;
 
 /** See config/settings.ts. */
@@ -45,36 +45,36 @@ export interface LimitSettings {
   rateLimit: "on" | "off" | "remote";
   /** The address that the server listens on. */
   host: string;
-  /** Tokens per second of an account, of each budget. */
+  /** Tokens per second that an account gets in each budget. */
   orderRate: number;
   cancelRate: number;
   requestRate: number;
-  /** So many seconds' worth may be spent at once. */
+  /** Seconds: a bucket holds the tokens of this time. */
   rateBurst: number;
   maxSocketsPerAddress: number;
-  /** Accounts per hour and address; so many may be opened at once. */
+  /** Accounts that an address may open per hour, and at once. */
   accountRate: number;
 }
 
-/** An address may serve several accounts. */
+/** An address may serve several accounts, so it gets a multiple of an account's budget. */
 const IP_SHARE = 4;
-/** An API key gets a part of its account's budget: a program that runs wild leaves room for the others. */
+/** An API key gets a part of its account's budget, so a program that runs wild leaves room for the others. */
 const KEY_SHARE = 0.5;
 
 const HOUR_S = 3600;
 
 type Table = Record<Budget, Buckets>;
 
-/** Rate limits: token buckets for each address, account and API key. Nobody is ever banned. */
+/** Rate limits: token buckets for each address, account and API key. No client is ever banned. */
 export class Limits {
   private readonly exemptLoopback: boolean;
   private readonly tables: Record<Scope, Table>;
-  /** Of accounts that are opened. */
+  /** Buckets for opening accounts. */
   private readonly openings: Buckets;
   private readonly maxSocketsPerAddress: number;
-  /** Open ones, by network. */
+  /** Number of open sockets, by network. */
   private readonly sockets = new Map<string, number>();
-  // The request that is being paid for, and what it has found so far: one at a time, so that none costs an object.
+  // Of the buckets that the present request has paid from, the one nearest to empty. Kept here so that no request costs an object.
   private tightest: Buckets | null = null;
   private tightestLeft = 0;
 
@@ -93,7 +93,7 @@ export class Limits {
     this.openings = new Buckets(settings.accountRate / HOUR_S, settings.accountRate);
   }
 
-  /** Null when nobody that the server can be reached by is limited. */
+  /** Null when no client that can reach the server is limited. */
   static open(settings: LimitSettings): Limits | null {
     if (settings.rateLimit === "off") return null;
     if (settings.rateLimit === "remote" && isLoopback(settings.host)) return null;
@@ -105,29 +105,29 @@ export class Limits {
     return !(this.exemptLoopback && isLoopback(address));
   }
 
-  /** First, before it is known who asks, the address pays. `now`: by a clock that nobody sets. Throws RATE_LIMITED. */
+  /** Call it first, before the client is known. `now`: by performance.now(), which nobody sets. Throws RATE_LIMITED. */
   payByAddress(address: string, cost: Cost, now: number): void {
     this.tightest = null;
     this.take("IP", networkOf(address), cost, now);
   }
 
   /**
-   * Then the API key, where it is one, and the account; what was paid before is gone. The key first: what it is refused
-   * must take nothing from the others of its account. Throws RATE_LIMITED.
+   * Call it after payByAddress(). The API key pays before the account, so that a refused key takes nothing from its account.
+   * Tokens paid before a refusal are gone. Throws RATE_LIMITED.
    */
   payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: number): void {
     if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
     this.take("ACCOUNT", principal.accountId, cost, now);
   }
 
-  /** Before an account is opened: none is ever closed, and there is room for so many. Throws RATE_LIMITED. */
+  /** Call it before an account is opened: accounts are never closed, and their number is limited. Throws RATE_LIMITED. */
   payForAccount(address: string, now: number): void {
     if (!this.covers(address)) return;
     const left = this.openings.take(siteOf(address), 1, now);
     if (left < 0) throw rateLimited("IP", { budget: "ACCOUNT", weight: 1 }, this.openings, left);
   }
 
-  /** Before a handshake, which is a request like others. Throws TOO_MANY_SOCKETS or RATE_LIMITED. */
+  /** Call it before a handshake, which costs as much as a request. Throws TOO_MANY_SOCKETS or RATE_LIMITED. */
   admitSocket(address: string, now: number): void {
     if (!this.covers(address)) return;
     const limit = this.maxSocketsPerAddress;
@@ -148,10 +148,10 @@ export class Limits {
     else this.sockets.delete(network);
   }
 
-  /** What the last request that paid has left. */
+  /** The emptiest bucket of the last request that paid. */
   quota(): Quota {
     const { tightest, tightestLeft } = this;
-    if (tightest === null) throw new Error("nobody has paid");
+    if (tightest === null) throw new Error("quota() before a payment");
     const remaining = Math.max(0, tightestLeft);
     return {
       limit: tightest.capacity,
@@ -181,15 +181,15 @@ function rateLimited(
   return new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: capacity, retryAfterMs } });
 }
 
-/** This machine: 127.0.0.0/8 and ::1, in any spelling that sockets or settings use. */
+/** 127.0.0.0/8, ::1 and localhost, in any spelling that sockets or settings use. */
 export function isLoopback(address: string): boolean {
   if (address === "localhost" || address === "::1" || address === "0000:0000:0000:0000:0000:0000:0000:0001")
     return true;
   return address.startsWith("127.") && isIP(address) === 4;
 }
 
-/** Whoever has one IPv6 address has 2^64 of them: the network pays. Addresses come with all their digits. */
+/** A client with one IPv6 address usually has 2^64 of them, so its /64 network pays. `address` has all its digits. */
 const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
 
-/** A site is given 2^16 such networks for the asking. */
+/** A site easily gets a /48, which is 2^16 such networks. */
 const siteOf = (address: string): string => (isIPv6(address) ? address.slice(0, 14) : address);

@@ -1,10 +1,10 @@
 import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 
-/** Sixty-six thousand signed requests a second for a minute; about 200 MB. */
+/** 66,000 signed requests a second for one minute. Takes about 200 MB. */
 const MAX_SIGNATURES = 4_000_000;
-/** With each one that comes: so they go sooner than they come, and no request waits for many to go. */
-const FORGET_AT_ONCE = 2;
+/** Removed with each new one: more than one, so the memory shrinks, and few, so no request waits long. */
+const FORGOTTEN_PER_ADD = 2;
 
 // The numbers of a row.
 const DIGITS = 0;
@@ -12,19 +12,19 @@ const SIGNED_AT = 1;
 const WIDTH = 2;
 
 /**
- * The signatures of all keys that were received and are still fresh enough to be sent again, at 13 hex digits (52 bits)
- * each, in the order in which they came.
+ * Remembers the signatures of all keys while they are fresh enough to be sent again, in the order of their arrival. It keeps
+ * 13 hex digits (52 bits) of each.
  */
 export class SeenSignatures {
   private readonly windowMs: number;
   private readonly rows = new HashFifo(WIDTH);
 
-  /** What was signed longer ago than `windowMs` is refused by whoever asks. */
+  /** The caller must refuse signatures older than `windowMs`, because they are forgotten here. */
   constructor(windowMs: number) {
     this.windowMs = windowMs;
   }
 
-  /** "SEEN" when it was there already; "FULL" when it cannot be remembered. Two different ones collide once in 10^15. */
+  /** "SEEN": it was added before, or collides with another (1 in 10^15). "FULL": it cannot be remembered. */
   add(signature: string, signedAt: TimeMs, now: TimeMs): "NEW" | "SEEN" | "FULL" {
     const { rows } = this;
     this.forgetBefore(now - this.windowMs);
@@ -38,15 +38,15 @@ export class SeenSignatures {
     return "NEW";
   }
 
-  /** How many are remembered. */
+  /** Number of remembered signatures. */
   get size(): number {
     return this.rows.length;
   }
 
-  /** One that came with a later time keeps those behind it a while longer. */
+  /** Goes by arrival, so a signature with a later time keeps the ones after it a little longer. */
   private forgetBefore(time: TimeMs): void {
     const { rows } = this;
-    for (let i = 0; i < FORGET_AT_ONCE && rows.length > 0; i++) {
+    for (let i = 0; i < FORGOTTEN_PER_ADD && rows.length > 0; i++) {
       if (rows.get(rows.first, SIGNED_AT) >= time) return;
       rows.dropFirst();
     }

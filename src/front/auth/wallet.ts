@@ -7,14 +7,14 @@ import type { TimeMs } from "../../core/base/units.ts";
 import { ApiError } from "../common/errors.ts";
 
 export interface WalletOptions {
-  /** Who asks for the signature: host and port, as wallets show it. */
+  /** Host and port of the site that asks for the signature, as wallets show it. */
   domain: string;
   uri: string;
-  /** Unless the client names another. */
+  /** The default, for clients that name none. */
   chainId: number;
   /**
-   * Finds the address that signed a message, or null when the signature is none: in the compute pool, since it takes
-   * milliseconds. Rejects when the pool's queue is full.
+   * Resolves to the address that signed a message, or null when the signature is invalid. It takes milliseconds, so it runs
+   * in the compute pool. Rejects when the queue of the pool is full.
    */
   recover: (message: string, signature: string) => Promise<string | null>;
 }
@@ -32,22 +32,22 @@ interface Challenge {
 }
 
 const CHALLENGE_TTL_MS = 5 * 60_000;
-/** More push out the oldest: a flood makes others ask again, and takes no memory. */
+/** A further one replaces the oldest. A flood makes other clients ask again but takes no memory. */
 const MAX_OUTSTANDING = 50_000;
 const NONCE_BYTES = 16;
 const STATEMENT = "Sign in to perpd. This costs nothing and moves no money.";
 const ZERO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 
-/** Half of the curve's order, in hex: of the two signatures that recover the same address, the higher is refused. */
+/** Half of the curve's order, in hex. Two signatures recover the same address; the one with the higher s is refused. */
 const MAX_S = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0";
 
-/** Logins with a wallet: hands out EIP-4361 messages, each good for one login within five minutes. */
+/** Logins with a wallet. It issues EIP-4361 messages, each valid for one login within five minutes. */
 export class Wallets {
   private readonly options: WalletOptions;
   /** By nonce, oldest first. */
   private readonly outstanding = new Map<string, Challenge>();
 
-  /** Throws when the domain or URI cannot stand in an EIP-4361 message. */
+  /** Throws when an EIP-4361 message cannot hold the domain or the URI. */
   constructor(options: WalletOptions) {
     this.options = options;
     this.compose("0".repeat(2 * NONCE_BYTES), { address: ZERO_ADDRESS, chainId: 1, issuedAt: 0 });
@@ -62,8 +62,8 @@ export class Wallets {
   }
 
   /**
-   * The address that has signed the message of its challenge. The challenge is spent whatever comes of it, before the
-   * slow part begins; throws an ApiError (401) when anything is wrong.
+   * Resolves to the address that signed the message of its challenge. The challenge is used up in any case, before the slow
+   * check begins. Rejects with an ApiError (401) when anything is wrong.
    */
   async redeem(message: string, signature: string, now: TimeMs): Promise<Address> {
     const nonce = parseSiweMessage(message).nonce ?? "";
@@ -71,13 +71,13 @@ export class Wallets {
     this.outstanding.delete(nonce);
     if (challenge === undefined || challenge.issuedAt + CHALLENGE_TTL_MS <= now)
       throw new ApiError("CHALLENGE_NOT_FOUND");
-    // Every field at once, since the exchange wrote the message itself: domain, URI, chain, address and times.
+    // The exchange wrote the message itself, so one comparison covers domain, URI, chain, address and times.
     const issued = this.compose(nonce, challenge);
     if (message !== issued) throw mismatch(message, issued);
     if (signature.slice(66, 130).toLowerCase() > MAX_S)
       throw new ApiError("BAD_SIGNATURE", {
         field: "signature",
-        message: "The signature is not in its canonical form.",
+        message: "The signature is not canonical: its s is above half of the curve order. Sign with a standard wallet.",
       });
     const recovered = await this.recover(message, signature);
     if (recovered?.toLowerCase() !== challenge.address.toLowerCase())
@@ -89,7 +89,9 @@ export class Wallets {
     try {
       return await this.options.recover(message, signature);
     } catch {
-      throw new ApiError("OVERLOADED", { message: "Too many logins at once. Ask for a new challenge." });
+      throw new ApiError("OVERLOADED", {
+        message: "There are too many logins at once. Ask for a new challenge and try again.",
+      });
     }
   }
 
@@ -110,7 +112,7 @@ export class Wallets {
     return isAddress ? domain + message.slice(STAND_IN_DOMAIN.length) : message;
   }
 
-  /** All live equally long, so the oldest are the first to go. */
+  /** All challenges live equally long, so the oldest come first. */
   private forget(now: TimeMs): void {
     for (const [nonce, { issuedAt }] of this.outstanding) {
       if (issuedAt + CHALLENGE_TTL_MS > now && this.outstanding.size < MAX_OUTSTANDING) return;
@@ -120,24 +122,30 @@ export class Wallets {
 }
 
 /**
- * Any spelling of the case, but a mixed one must be the checksum of EIP-55: it exists to catch typing errors. Nobody has the
- * zero address: what is sent there is lost.
+ * Accepts upper or lower case. Mixed case must match the checksum of EIP-55, which catches typing errors. Refuses the zero
+ * address, since money sent to it is lost.
  */
 export function readAddress(text: string): Address {
   const address = getAddress(text);
   if (address === ZERO_ADDRESS)
-    throw new ApiError("BAD_VALUE", { field: "address", message: "The zero address is nobody's." });
+    throw new ApiError("BAD_VALUE", {
+      field: "address",
+      message: "The zero address belongs to nobody. Use your own address.",
+    });
   const digits = text.slice(2);
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase() || text === address) return address;
-  throw new ApiError("BAD_VALUE", { field: "address", message: "The address fails its checksum (EIP-55)." });
+  throw new ApiError("BAD_VALUE", {
+    field: "address",
+    message: "The checksum of the address (EIP-55) is wrong. Check the address, or send it in lower case.",
+  });
 }
 
-/** `[::1]:8080`: by EIP-4361 a domain like others, but none to viem, so another one stands in for it there. */
+/** `[::1]:8080` is a valid domain by EIP-4361, but viem refuses it, so viem gets a stand-in. */
 function isIPv6Authority(domain: string): boolean {
   const address = /^\[(.+)\](?::[0-9]{1,5})?$/.exec(domain)?.[1];
   return address !== undefined && isIPv6(address);
 }
-/** A message begins with its domain. */
+/** Replaced in the message afterwards, which begins with its domain. */
 const STAND_IN_DOMAIN = "localhost";
 
 const MESSAGE_FIELDS = [
@@ -152,7 +160,7 @@ const MESSAGE_FIELDS = [
   "statement",
 ] as const;
 
-/** Names the field in which the two messages differ, where there is one. */
+/** Names the first field in which the two messages differ, if there is one. */
 function mismatch(message: string, issued: string): ApiError {
   const [signed, due] = [parseSiweMessage(message), parseSiweMessage(issued)];
   const differs = MESSAGE_FIELDS.find((name) => String(signed[name]) !== String(due[name]));

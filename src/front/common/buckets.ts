@@ -1,9 +1,9 @@
-/** The bucket of a request that is nearest to empty: what a client is told. */
+/** Of the buckets that a request paid from, the one nearest to empty. Clients see it. */
 export interface Quota {
-  /** What the bucket holds at most. */
+  /** Capacity of the bucket in tokens. */
   readonly limit: number;
   readonly remaining: number;
-  /** Until it is full again. */
+  /** Until the bucket is full again. */
   readonly resetMs: number;
 }
 
@@ -12,14 +12,14 @@ interface Bucket {
   filledAt: number;
 }
 
-/** More push out the longest known: whoever has many addresses gets more tokens, but no more memory. */
+/** A further one replaces the oldest. A client with many addresses gets more tokens but takes no more memory. */
 const MAX_BUCKETS = 50_000;
-/** Old buckets that are looked at for each new one. Two, so that those that are full again go faster than others come. */
-const LOOKS_PER_NEW = 2;
+/** Old buckets checked for each new one. More than one, so that full buckets go faster than new ones come. */
+const CHECKED_PER_NEW = 2;
 
 /**
- * Token buckets of one kind, one for each name that was seen: each holds `capacity` tokens and is refilled at a steady
- * rate, by a clock that nobody sets. A full bucket is the same as none, so only those in use take memory.
+ * Token buckets of one kind, one for each name. Each holds `capacity` tokens and is refilled at a steady rate, by
+ * performance.now(), which nobody sets. A full bucket equals a missing one, so only buckets in use take memory.
  */
 export class Buckets {
   readonly capacity: number;
@@ -33,14 +33,14 @@ export class Buckets {
     this.maxBuckets = maxBuckets;
   }
 
-  /** How many are remembered. */
+  /** Number of buckets in memory. */
   get size(): number {
     return this.buckets.size;
   }
 
   /**
-   * Takes so many tokens, or all of a full bucket when it holds fewer than that. The answer is what is left; below zero
-   * it is what was lacking, and nothing was taken.
+   * Takes `tokens`, or the whole of a full bucket if its capacity is smaller. Returns the tokens left. A negative result
+   * says how many were missing; nothing was taken then.
    */
   take(name: number | string, tokens: number, now: number): number {
     const bucket = this.buckets.get(name) ?? this.add(name, now);
@@ -52,7 +52,7 @@ export class Buckets {
 
   private refill(bucket: Bucket, now: number): void {
     const elapsedMs = now - bucket.filledAt;
-    // A request whose body was long on its way came before others that have paid already.
+    // Requests may pay out of order, because a body can take long to arrive.
     if (elapsedMs <= 0) return;
     bucket.tokens = Math.min(this.capacity, bucket.tokens + elapsedMs * this.perMs);
     bucket.filledAt = now;
@@ -65,15 +65,15 @@ export class Buckets {
     return bucket;
   }
 
-  /** Looks at the oldest few: one that is full goes, another one moves to the end, to be looked at again later. */
+  /** Checks the oldest few. A full one is removed; another one moves to the end and is checked again later. */
   private forgetFull(now: number): void {
     const isCrowded = this.buckets.size >= this.maxBuckets;
-    let looks = 0;
+    let checked = 0;
     for (const [name, bucket] of this.buckets) {
-      if (looks++ === LOOKS_PER_NEW) return;
+      if (checked++ === CHECKED_PER_NEW) return;
       this.refill(bucket, now);
       this.buckets.delete(name);
-      if (bucket.tokens < this.capacity && !(isCrowded && looks === 1)) this.buckets.set(name, bucket);
+      if (bucket.tokens < this.capacity && !(isCrowded && checked === 1)) this.buckets.set(name, bucket);
     }
   }
 }

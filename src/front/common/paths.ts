@@ -1,4 +1,4 @@
-/** All that the server answers lies below this. */
+/** Every path of the API begins with this. */
 export const BASE_PATH = "/v1";
-/** Where it speaks WebSocket, and what a socket's signature covers. */
+/** The path of the WebSocket. The signature of a socket covers it. */
 export const SOCKET_PATH = `${BASE_PATH}/ws`;

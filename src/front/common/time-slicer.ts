@@ -1,17 +1,17 @@
 /**
- * What falls due for very many at once, done for so many in one turn of the event loop; then others have their turn. What
- * falls due again before its turn has come is done once, and keeps its place.
+ * Spreads work that is due for many items at once over several event-loop iterations. An item that is added again before its
+ * work was done keeps its place, and its work is done once.
  */
 export class TimeSlicer<T> {
   private readonly due = new Set<T>();
   private readonly perIteration: number;
   private readonly work: (each: T) => void;
-  /** In this turn of the event loop. */
+  /** Items done in this event-loop iteration. */
   private done = 0;
   private iterationEnd: NodeJS.Immediate | null = null;
 
-  constructor(perTurn: number, work: (each: T) => void) {
-    this.perIteration = perTurn;
+  constructor(perIteration: number, work: (each: T) => void) {
+    this.perIteration = perIteration;
     this.work = work;
   }
 
@@ -23,7 +23,7 @@ export class TimeSlicer<T> {
     this.due.delete(each);
   }
 
-  /** As many as this turn of the event loop has room for; the others in the next ones. */
+  /** Does as many items as this event-loop iteration allows. The others follow in the next ones. */
   run(): void {
     for (const each of this.due) {
       if (this.done >= this.perIteration) break;
@@ -34,7 +34,7 @@ export class TimeSlicer<T> {
     if (this.done > 0) this.iterationEnd ??= setImmediate(this.nextIteration);
   }
 
-  /** What is being done takes so much more of the turn than one; -1: nothing. */
+  /** Called by `work`: this item counts as 1 + `more` items of the iteration. -1: it was free. */
   spend(more: number): void {
     this.done += more;
   }

@@ -2,29 +2,29 @@ import type { Engine } from "../../actor/engine/engine.ts";
 import type { Contribution } from "../../core/accounts/contribution.ts";
 
 /**
- * So often a millisecond is waited for the end of an actor's turn that changes the account: a long one takes a hundred,
- * and more than this is a thread that hangs.
+ * Number of waits of 1 ms for a transaction that changes the account. A long transaction takes about 100 ms; a thread that
+ * takes longer than this hangs.
  */
-const MOST_WAITS = 1000;
+const MAX_WAITS = 1000;
 
 /**
- * Reads what an account has between two turns that change it, and calls `then` with it once all that it rests on is
- * durable. `sequence`: everything up to it is in the figures, and what came with the turns behind it may be. Returns false,
- * and never does, when too many wait for theirs.
+ * Reads the balance of an account between two transactions that change it. Calls `then` once all transactions that the
+ * figures include are durable. The figures include everything up to `sequence`, and may include later transactions. Returns
+ * false, without a call of `then`, when too many readers wait.
  */
 export function readFigures(
   engine: Engine,
   accountId: number,
   then: (figures: Readonly<Contribution>, sequence: number) => void,
 ): boolean {
-  const look = (waitsLeft: number): boolean => {
+  const read = (waitsLeft: number): boolean => {
     const sequence = engine.releasedSequence();
     if (!engine.marginTable.readConsistent(accountId) && waitsLeft > 0) {
-      setTimeout(look, 1, waitsLeft - 1);
+      setTimeout(read, 1, waitsLeft - 1);
       return true;
     }
     const figures = { ...engine.marginTable.consistent(accountId) };
     return engine.whenAllDurable(() => then(figures, sequence));
   };
-  return look(MOST_WAITS);
+  return read(MAX_WAITS);
 }

@@ -10,40 +10,40 @@ import { ClientIdsPage } from "../../core/protocol/replies.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
 import { replyOf, request } from "./request.ts";
 
-/** As many as two symbols remember, 800 MB: beyond that the oldest go before their time. */
-const MOST_IDS = 2 ** 24;
-/** With each one that comes: so they go sooner than they come, and no order waits for many to go. */
-const FORGET_AT_ONCE = 2;
+/** As many as two symbols remember; takes 800 MB. Beyond that the oldest ids are forgotten early. */
+const MAX_IDS = 2 ** 24;
+/** Forgotten with each new one: more than one, so the memory shrinks, and few, so no order waits long. */
+const FORGOTTEN_PER_ADD = 2;
 
-// The numbers of a row.
-/** A second hash: the two together have 64 bits. */
+// Columns of a row.
+/** A second hash. Together with the key of the row it has 64 bits. */
 const CHECK = 0;
-/** When it was used. Below 0 nobody has used it yet, and so many orders that may do so are on their way; 0: nor any order. */
+/** Above 0: when the id was used. Below 0: not used yet, and -n orders that hold it are on their way. 0: neither. */
 const TIME = 1;
 const INSTRUMENT = 2;
 const WIDTH = 3;
 
 /**
- * Which symbol a client order id was used on. An id stands for one order of its account, whatever the symbol; each
- * symbol remembers its own ids exactly and durably, and this keeps one id from being used on two. A load test leaves
- * millions of them in a day: two hashes stand for account and id.
+ * Remembers the symbol on which each client order id was used. An id names one order of its account across all symbols. Each
+ * symbol remembers its own ids exactly and durably; this class prevents the use of one id on two symbols. A load test uses
+ * millions of ids a day, so two hashes stand for account and id.
  */
 export class ClientOrderIds {
-  /** In the order in which they were first used. */
+  /** In the order of their first use. */
   private readonly rows = new HashFifo(WIDTH);
   private readonly hashes = new ClientIdHash();
   private readonly checks = new ClientIdHash();
-  private readonly most: number;
+  private readonly maxIds: number;
   private now: TimeMs = 0;
 
-  private constructor(engine: Engine, most: number) {
-    this.most = most;
+  private constructor(engine: Engine, maxIds: number) {
+    this.maxIds = maxIds;
     engine.onReleased((transaction) => this.fold(transaction));
   }
 
-  /** Resolves when every symbol has told its ids. */
-  static async open(engine: Engine, most = MOST_IDS): Promise<ClientOrderIds> {
-    const ids = new ClientOrderIds(engine, most);
+  /** Resolves when the ids of every symbol were read. */
+  static async open(engine: Engine, maxIds = MAX_IDS): Promise<ClientOrderIds> {
+    const ids = new ClientOrderIds(engine, maxIds);
     for (const { id } of engine.instruments) {
       for (let from: number | null = 0; from !== null; ) {
         const command = { type: ReadClientIds.code, from } as const;
@@ -58,33 +58,33 @@ export class ClientOrderIds {
   }
 
   /**
-   * The instrument on which the account has used this id within the last 24 hours, or to which an order is on its way that
-   * holds it; or 0.
+   * The id of the instrument on which the account used this id within the last 24 hours, or to which an order with it is on
+   * its way. 0: none.
    */
   ownerOf(accountId: number, clientOrderId: string): number {
     const row = this.find(accountId, clientOrderId);
-    return row === NO_ROW || this.isPast(row) ? 0 : this.rows.get(row, INSTRUMENT);
+    return row === NO_ROW || this.isExpired(row) ? 0 : this.rows.get(row, INSTRUMENT);
   }
 
-  /** An order has used it. At a start a symbol may tell of an earlier one, behind which another symbol has used it. */
+  /** An order has used the id. An earlier use is ignored: at the start, symbols report their uses one after the other. */
   keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
     const row = this.rowOf(accountId, clientOrderId, time);
     if (time >= this.rows.get(row, TIME)) this.set(row, instrumentId, time);
   }
 
   /**
-   * An order with this id sets out for the symbol, and no other symbol may have the id until release(). False, and nothing
-   * to release: it was used before.
+   * Reserves the id for an order that is sent to the symbol, so that no other symbol can use it until release(). Returns false
+   * when the id was used before; then there is nothing to release.
    */
   hold(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): boolean {
     const row = this.rowOf(accountId, clientOrderId, time);
-    const before = this.isPast(row) ? 0 : this.rows.get(row, TIME);
+    const before = this.isExpired(row) ? 0 : this.rows.get(row, TIME);
     if (before > 0) return false;
     this.set(row, instrumentId, before - 1);
     return true;
   }
 
-  /** An order that held it is no longer on its way. Unless it was used, it is free once none of them is. */
+  /** An order that held the id has arrived. An unused id is free when no order holds it any more. */
   release(accountId: number, clientOrderId: string): void {
     const { rows } = this;
     const row = this.find(accountId, clientOrderId);
@@ -124,16 +124,16 @@ export class ClientOrderIds {
     return row;
   }
 
-  private isPast(row: number): boolean {
+  private isExpired(row: number): boolean {
     const time = this.rows.get(row, TIME);
     return time >= 0 && time < this.now - CLIENT_ID_RETENTION_MS;
   }
 
-  /** What is past its time, from the oldest on. One that was used again keeps those behind it as long as itself. */
+  /** Forgets expired ids, oldest first. An id that was used again keeps the ids after it as long as itself. */
   private forget(): void {
     const { rows } = this;
-    for (let i = 0; i < FORGET_AT_ONCE && rows.length > 0; i++) {
-      if (rows.length < this.most && !this.isPast(rows.first)) return;
+    for (let i = 0; i < FORGOTTEN_PER_ADD && rows.length > 0; i++) {
+      if (rows.length < this.maxIds && !this.isExpired(rows.first)) return;
       rows.dropFirst();
     }
   }

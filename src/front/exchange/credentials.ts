@@ -17,15 +17,15 @@ import { hashToken } from "../../wire/token.ts";
 import { ApiError } from "../common/errors.ts";
 import { replyOf, request } from "./request.ts";
 
-/** Whom a request acts for, and how far. */
+/** The account for which a request acts, and its permissions. */
 export interface Principal {
   readonly accountId: number;
   readonly permissions: readonly Permission[];
-  /** What the ledger knows the credential by: the hash of a session's token, or the API key. */
+  /** The ledger's name of the credential: the hash of a session's token, or the API key. */
   readonly credential: string;
-  /** 0 = never. */
+  /** 0: never. */
   readonly expiresAt: TimeMs;
-  /** Of an API key; null for a session. */
+  /** The record of an API key. Null for a session. */
   readonly record: KeyRecord | null;
 }
 
@@ -36,13 +36,13 @@ export function checkPermission({ permissions }: Principal, required: Permission
   if (!permissions.includes(required)) throw new ApiError("PERMISSION_DENIED", { details: { required } });
 }
 
-/** How a client says on a WebSocket who it is. The signature covers timestamp + "GET" + "/v1/ws". */
+/** The credentials of a WebSocket client. The signature covers timestamp + "GET" + "/v1/ws". */
 export type SocketCredentials =
   | { readonly token: string }
   | { readonly apiKey: string; readonly timestamp: TimeMs; readonly signature: string };
 
 export interface Session extends Principal {
-  /** The Authorization header that was found to be this session's, so that the next one costs one look-up. */
+  /** The last Authorization header of this session. The next request with it costs one look-up and no hash. */
   header: string;
 }
 
@@ -52,7 +52,7 @@ export interface Key extends Principal {
 
 const BEARER = /^Bearer ([A-Za-z0-9_-]{43})$/i;
 
-/** Credentials of one kind: by what the ledger knows them by, and by account. */
+/** Credentials of one kind, by the ledger's name of the credential and by account. */
 class CredentialIndex<C extends Principal> {
   private readonly byCredential = new Map<string, C>();
   private readonly byAccount = new Map<number, readonly C[]>();
@@ -76,7 +76,7 @@ class CredentialIndex<C extends Principal> {
     this.byAccount.set(accountId, [...this.of(accountId), principal]);
   }
 
-  /** Undefined when there is none. */
+  /** Returns the removed one, or undefined. */
   remove(credential: string): C | undefined {
     const principal = this.byCredential.get(credential);
     if (principal === undefined) return undefined;
@@ -88,7 +88,7 @@ class CredentialIndex<C extends Principal> {
   }
 }
 
-/** Every open session and API key, and which wallets have an account: the ledger's, followed event by event. */
+/** All open sessions and API keys, and the wallets with an account. Follows the events of the ledger. */
 export class Credentials {
   private readonly sessions = new CredentialIndex<Session>();
   private readonly sessionByHeader = new Map<string, Session>();
@@ -99,7 +99,7 @@ export class Credentials {
     engine.onReleased((transaction) => this.fold(transaction));
   }
 
-  /** Resolves when the ledger has told its state, page by page. Events before a page are in it, and those behind it follow. */
+  /** Resolves when the state of the ledger was read, page by page. A page includes earlier events; later ones are applied. */
   static async open(engine: Engine): Promise<Credentials> {
     const credentials = new Credentials(engine);
     for (let from: number | null = 0; from !== null; ) {
@@ -113,7 +113,7 @@ export class Credentials {
     return credentials;
   }
 
-  /** The session of an Authorization header, expired or not. */
+  /** The session of an Authorization header. It may have expired. */
   sessionOfHeader(header: string): Session | undefined {
     const known = this.sessionByHeader.get(header);
     if (known !== undefined) return known;
@@ -139,7 +139,7 @@ export class Credentials {
     return this.keys.of(accountId).toSorted((a, b) => b.record.createdAt - a.record.createdAt);
   }
 
-  /** Those that have not expired; the one that ends last comes first. */
+  /** Sessions that have not expired. The one that ends last comes first. */
   sessionsOf(accountId: number, now: TimeMs): Session[] {
     const open = this.sessions.of(accountId).filter((session) => !hasExpired(session, now));
     return open.sort((a, b) => b.expiresAt - a.expiresAt);
@@ -150,7 +150,7 @@ export class Credentials {
     return this.addresses.has(address);
   }
 
-  /** As the ledger tells of them. */
+  /** In the form of the ledger's summary. */
   allKeys(): LedgerSummary["keys"] {
     return this.keys.all().map(({ credential: apiKey, accountId, record }) => ({ apiKey, accountId, record }));
   }

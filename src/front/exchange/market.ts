@@ -8,25 +8,25 @@ import type { Levels, SymbolSummary } from "../../core/protocol/payloads.ts";
 import { SymbolDescription } from "../../core/protocol/replies.ts";
 import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
 
-/** Where the past is read from when the exchange starts: the history store. */
+/** Reads the past of a symbol from the history when the exchange starts. */
 export type PastOf = (instrumentId: number) => SymbolPast;
 
-/** A symbol's state as of a turn. */
+/** A symbol's state as of a transaction. */
 interface Described {
   readonly state: SymbolSummary;
   readonly sequence: number;
   readonly time: TimeMs;
 }
 
-/** Market data of all symbols: follows what the journal releases and answers from memory. */
+/** Market data of all symbols. Follows the released transactions and answers from memory. */
 export class MarketData {
   /** In the order of the configuration. */
   readonly symbols: readonly SymbolMarket[];
   private readonly byInstrumentId = new Map<number, SymbolMarket>();
-  /** Symbols that have told their state. Events before that are in the state. */
+  /** Symbols whose state was read. It includes earlier events, so only later ones are applied. */
   private readonly primed = new Set<SymbolMarket>();
-  /** Symbols that something has happened in since they began to tell it: it has to be told anew. */
-  private readonly moved = new Set<SymbolMarket>();
+  /** Symbols with an event since their state began to be read: it must be read again. */
+  private readonly changed = new Set<SymbolMarket>();
   private readonly now: () => TimeMs;
 
   private constructor(engine: Engine, now: () => TimeMs) {
@@ -37,8 +37,8 @@ export class MarketData {
   }
 
   /**
-   * Resolves when every symbol has told its state. Nobody may trade until then: a symbol that does not come to rest tells
-   * it again and again. Whoever publishes market data registers with the road after this.
+   * Resolves when the state of every symbol was read. Trading must not begin before: the state of a symbol that keeps changing
+   * is read again and again. A publisher of market data must register with the engine after this, to see events applied.
    */
   static async open(engine: Engine, pastOf: PastOf, now: () => TimeMs): Promise<MarketData> {
     const market = new MarketData(engine, now);
@@ -50,7 +50,7 @@ export class MarketData {
     return must(this.byInstrumentId.get(instrumentId), "the symbol of an instrument id");
   }
 
-  /** Ticker, as JSON text in UTF-8. It is kept, so it is not to be written to. */
+  /** The ticker as JSON text in UTF-8. It is cached, so it must not be changed. */
   tickerJson(instrumentId: number): Buffer {
     return this.symbol(instrumentId).tickerJson(this.now());
   }
@@ -68,15 +68,15 @@ export class MarketData {
   }
 
   /**
-   * The past is read behind the state, once the history holds all that had been released by then: what the actor does at
-   * the start, as to end an interval of funding that ran out before or to fire what was due, is in it or follows, and never
-   * both.
+   * Reads the past after the state, once the history includes everything released by then. At the start an actor may act by
+   * itself, for example end a funding interval or trigger due orders. In this order each such event is either in the past or
+   * applied later, never both.
    */
   private async prime(engine: Engine, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
     for (;;) {
       const { state, sequence, time } = await this.describe(engine, symbol);
       await engine.historyCaughtUp();
-      if (this.moved.has(symbol)) continue;
+      if (this.changed.has(symbol)) continue;
       const past = pastOf(symbol.instrument.id);
       if (isAhead(past, sequence)) continue;
       symbol.prime(state, sequence, time, past);
@@ -85,27 +85,27 @@ export class MarketData {
     }
   }
 
-  /** The symbol's state in one piece: nothing has moved it between its pages. */
+  /** Reads the whole state. If an event comes between two pages, it begins again. */
   private describe(engine: Engine, symbol: SymbolMarket): Promise<Described> {
     const { id } = symbol.instrument;
     return new Promise((resolve, reject) => {
       let bids: Levels = [];
       let asks: Levels = [];
-      const askFrom = (from: number): void => {
+      const readFrom = (from: number): void => {
         const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
-        const asked = engine.request(id, command, (answer) => {
-          const transaction = must(answer, "a symbol that works");
+        const isAsked = engine.request(id, command, (answer) => {
+          const transaction = must(answer, "an answer of a symbol at the start");
           const state = descriptionIn(transaction);
-          if (from > 0 && this.moved.has(symbol)) return askFrom(0);
-          this.moved.delete(symbol);
+          if (from > 0 && this.changed.has(symbol)) return readFrom(0);
+          this.changed.delete(symbol);
           bids = from === 0 ? state.bids : bids.concat(state.bids);
           asks = from === 0 ? state.asks : asks.concat(state.asks);
-          if (state.next !== null) return askFrom(state.next);
+          if (state.next !== null) return readFrom(state.next);
           resolve({ state: { ...state, bids, asks }, sequence: transaction.sequence, time: transaction.time });
         });
-        if (!asked) reject(new Error(`${symbol.instrument.symbol} cannot be asked for its state`));
+        if (!isAsked) reject(new Error(`the state of ${symbol.instrument.symbol} cannot be read: it takes no command`));
       };
-      askFrom(0);
+      readFrom(0);
     });
   }
 
@@ -113,7 +113,7 @@ export class MarketData {
     const symbol = this.byInstrumentId.get(transaction.actorId);
     if (symbol === undefined) return;
     if (!this.primed.has(symbol)) {
-      this.moved.add(symbol);
+      this.changed.add(symbol);
       return;
     }
     for (let i = 0; i < transaction.eventCount; i++)
@@ -121,7 +121,7 @@ export class MarketData {
   }
 }
 
-/** The history does not wait for the front: it may have what is still to be released. */
+/** The history may include transactions that are not released yet. */
 const isAhead = ({ trades, liquidations }: SymbolPast, sequence: number): boolean =>
   [...trades, ...liquidations].some((trade) => trade.sequence > sequence);
 

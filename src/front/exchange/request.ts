@@ -6,9 +6,9 @@ import { ApiError, fromRefused } from "../common/errors.ts";
 import type { Answer, Log } from "../http/answer.ts";
 
 /**
- * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws
- * OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked: then nothing was done. `note` hears before what
- * came of it, also when nobody waits for the answer any more; null: the actor's thread has died, and nothing.
+ * Sends a command to one actor. `read` answers the request from the durable transaction, without a promise. Throws OVERLOADED,
+ * UNAVAILABLE or STORAGE_FULL when the actor takes no command; nothing was done then. `note` runs before `read`, even if
+ * nobody waits for the answer any more. It gets null when the actor's thread died and nothing was done.
  */
 export function requestFor<C extends Message>(
   { engine, log }: { engine: Engine; log: Log },
@@ -18,21 +18,21 @@ export function requestFor<C extends Message>(
   read: (transaction: ReleasedTransaction) => void,
   note?: (transaction: ReleasedTransaction | null) => void,
 ): void {
-  const asked = engine.request(actorId, command, (transaction) => {
+  const isAsked = engine.request(actorId, command, (transaction) => {
     try {
       note?.(transaction);
-      if (!answer.done) read(happened(transaction));
+      if (!answer.done) read(requireTransaction(transaction));
     } catch (thrown) {
       answer.fail(thrown, log);
     }
   });
-  if (!asked) throw overloadRefusal(engine, actorId);
+  if (!isAsked) throw overloadRefusal(engine, actorId);
 }
 
 /**
- * Asks one actor. `read` sees the durable turn during the call only, so it copies what it keeps; what it throws rejects
- * the promise. Rejects with OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked, and with UNAVAILABLE when
- * its thread dies before it has done anything: then nothing was done.
+ * Sends a command to one actor and resolves to the result of `read`. The durable transaction is valid only during `read`, which
+ * must copy what it keeps. An error of `read` rejects the promise. Rejects with OVERLOADED, UNAVAILABLE or STORAGE_FULL when
+ * the actor takes no command, and with UNAVAILABLE when its thread dies first. Nothing was done in these cases.
  */
 export function request<T>(
   engine: Engine,
@@ -41,37 +41,37 @@ export function request<T>(
   read: (transaction: ReleasedTransaction) => T,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const asked = engine.request(actorId, command, (transaction) => {
+    const isAsked = engine.request(actorId, command, (transaction) => {
       try {
-        resolve(read(happened(transaction)));
+        resolve(read(requireTransaction(transaction)));
       } catch (thrown) {
         reject(thrown);
       }
     });
-    if (!asked) reject(overloadRefusal(engine, actorId));
+    if (!isAsked) reject(overloadRefusal(engine, actorId));
   });
 }
 
-/** Why `road.ask` did nothing. */
+/** Why Engine.request() took no command. */
 function overloadRefusal(engine: Engine, actorId: number): ApiError {
   if (engine.isDown(actorId)) return new ApiError("UNAVAILABLE");
   return new ApiError(engine.hasDiskRoom ? "OVERLOADED" : "STORAGE_FULL");
 }
 
-function happened(transaction: ReleasedTransaction | null): ReleasedTransaction {
+function requireTransaction(transaction: ReleasedTransaction | null): ReleasedTransaction {
   if (transaction === null) throw new ApiError("UNAVAILABLE");
   return transaction;
 }
 
-const isPassing = (thrown: unknown): boolean =>
+const isTemporary = (thrown: unknown): boolean =>
   thrown instanceof ApiError && (thrown.code === "OVERLOADED" || thrown.code === "UNAVAILABLE");
 
 const RETRY_AFTER_MS = 5;
 
 /**
- * Asks several actors, each with a command of its own, and puts together what they say, in their order. An actor that is
- * too busy, or being rebuilt, is asked again until nobody waits any more: others may have done their part by then, so "nothing was
- * done" would not be true.
+ * Sends a command to each of several actors and resolves to their results, in the order of `instruments`. An actor that is
+ * busy or being rebuilt gets it again until the client stops waiting. An error would be wrong: it says that nothing was done,
+ * while other actors may have done their part.
  */
 export function requestEach<T>(
   engine: Engine,
@@ -80,28 +80,28 @@ export function requestEach<T>(
   command: () => Message,
   read: (transaction: ReleasedTransaction, instrument: Instrument) => T,
 ): Promise<T[]> {
-  const patiently = async (instrument: Instrument): Promise<T> => {
+  const requestUntilDone = async (instrument: Instrument): Promise<T> => {
     for (;;) {
       try {
         return await request(engine, instrument.id, command(), (transaction) => read(transaction, instrument));
       } catch (thrown) {
-        if (answer.done || !isPassing(thrown)) throw thrown;
+        if (answer.done || !isTemporary(thrown)) throw thrown;
         await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
       }
     }
   };
-  return Promise.all(instruments.map(patiently));
+  return Promise.all(instruments.map(requestUntilDone));
 }
 
 /**
- * Resolves when the history holds all that was released up to now. When too many wait for that already it rejects as if
- * the time was up: what the history is read for may have been done.
+ * Resolves when the history includes everything released up to now. Rejects with TIMEOUT when too many wait for that already.
+ * It is no OVERLOADED, because the command for which the history is read may have been executed.
  */
 export async function historyCaughtUp(engine: Pick<Engine, "historyCaughtUp">): Promise<void> {
   if (!(await engine.historyCaughtUp())) throw new ApiError("TIMEOUT");
 }
 
-/** The turn's first reply, by type. Throws the refusal when it is one; `instrument` prints what that holds. */
+/** The first reply of the transaction, which must have this code. Throws an ApiError when it is a refusal. */
 export function replyOf<M extends Message>(
   transaction: ReleasedTransaction,
   code: M["type"],
@@ -111,19 +111,19 @@ export function replyOf<M extends Message>(
   if (reply.type === code) return reply as M;
   throw (
     refusalIn(reply, instrument) ??
-    new Error(`actor ${transaction.actorId} replied ${reply.type} where ${code} was due`)
+    new Error(`actor ${transaction.actorId} replied with message ${reply.type} instead of ${code}`)
   );
 }
 
 export const firstReply = (transaction: ReleasedTransaction): Message =>
   transaction.messages[transaction.eventCount] ?? NOTHING;
 
-/** The refusal as an answer, or null when the reply is none. */
+/** The refusal as an ApiError, or null when the reply is none. `instrument` prints its details. */
 export function refusalIn(reply: Message, instrument?: Instrument): ApiError | null {
   return reply.type === Refused.code ? fromRefused(reply as MessageOf<typeof Refused>, instrument) : null;
 }
 
-/** What `read` makes of each reply of this type. */
+/** The results of `read` for each reply with this code. */
 export function mapReplies<M extends Message, T>(
   transaction: ReleasedTransaction,
   code: M["type"],

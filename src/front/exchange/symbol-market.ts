@@ -54,29 +54,29 @@ export const RECENT_LIQUIDATIONS = 100;
 
 const MINUTE_MS = 60_000;
 
-/** What a symbol's events up to now have left in the history, oldest first. */
+/** A symbol's past from the history, oldest first. */
 export interface SymbolPast {
-  /** Of the last 24 hours. */
+  /** Candles of the last 24 hours. */
   minuteCandles: Iterable<Readonly<Candle>>;
-  /** The last 1000. */
+  /** The last RECENT_TRADES. */
   trades: readonly PublicTrade[];
-  /** The last 100. */
+  /** The last RECENT_LIQUIDATIONS. */
   liquidations: readonly PublicTrade[];
-  /** Of the interval of funding that ended last. */
+  /** The rate of the last funding interval that ended. */
   fundingRates: Iterable<FundingRateRecord>;
 }
 
-/** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
+/** The public data of one symbol, folded from its events. It caches the most frequent answers as JSON text. */
 export class SymbolMarket {
   readonly instrument: Instrument;
-  /** The last turn that changed anything here. */
+  /** The last transaction that changed anything here. */
   sequence = 0;
-  /** The last turn that changed the book. */
+  /** The last transaction that changed the book. */
   bookSequence = 0;
   bookTime: TimeMs = 0;
-  /** Of the last change of index and mark price since the start; 0 = none. */
+  /** The last transaction that changed index and mark price. 0: none since the start. */
   priceSequence = 0;
-  /** Prices are 0 while there is none. */
+  // Prices; 0 while there is none.
   indexTicks: PriceTicks = 0;
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
@@ -84,9 +84,9 @@ export class SymbolMarket {
   haltMode = 0;
   haltReason = 0;
   isIndexStale = false;
-  /** What the self-check found when it halted the symbol; "" = nothing. */
+  /** The fault for which the self-check halted the symbol. "": none. */
   private fault = "";
-  /** What funding would be if the interval ended now. */
+  /** The funding rate if the interval ended now. */
   fundingRatePpb = 0;
   /** 0 before the first price. */
   nextFundingTime: TimeMs = 0;
@@ -94,13 +94,13 @@ export class SymbolMarket {
   private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
   private readonly liquidations = new Ring<PublicTrade>(RECENT_LIQUIDATIONS);
-  /** Of the interval that ended last, and of the one before: what some owe for that they pay in the turn that ends another. */
+  /** Of the last two intervals: payments for the earlier one may come in the transaction that ends the later one. */
   private readonly fundingRates = new Ring<FundingRateRecord>(2);
   private readonly day = new Ticker24h();
   private updatedAt: TimeMs = 0;
 
   private ticker: Buffer | null = null;
-  /** The rolling day and the next funding time move with the minute, also when nothing happens. */
+  /** The minute of the cached ticker: the rolling 24 hours and the next funding time change without an event. */
   private tickerMinute = 0;
   private readonly books = new Map<number, Buffer>();
 
@@ -111,19 +111,19 @@ export class SymbolMarket {
     this.printLevel = (tick, lots) => printer.print(tick, lots);
   }
 
-  /** What the symbol lets happen, and why not everything; see core/halt.ts. */
+  /** The trading status and its reason: see core/pricing/halt.ts. */
   get status(): { status: TradingStatus; statusReason: string | null } {
     const { mode, reason } = statusOf(this);
     return { status: TRADING_STATUSES[mode], statusReason: HALT_REASONS[reason] };
   }
 
-  /** Why the self-check halted the symbol: nothing, or one line. */
+  /** The faults for which the self-check halted the symbol: none or one line. */
   get faults(): string[] {
     if (this.fault !== "") return [`${this.instrument.symbol}: ${this.fault}`];
     return this.haltReason === HALT_REASON.SELF_CHECK ? [`${this.instrument.symbol}: stopped for the ledger`] : [];
   }
 
-  /** The state to fold from, as of `sequence`, and what was before it. */
+  /** Sets the state as of `sequence`, and the past before it. Later events are applied to it. */
   prime(state: SymbolSummary, sequence: number, time: TimeMs, past: SymbolPast): void {
     this.depth.reset(state.bids, state.asks);
     this.sequence = sequence;
@@ -173,7 +173,7 @@ export class SymbolMarket {
       this.nextFundingTime = event.nextFundingTime;
       this.isIndexStale = false;
     } else if (event.type === FundingSettled.code) {
-      // Of the interval that has begun there is no sample yet.
+      // The new interval has no sample yet.
       this.fundingRatePpb = fundingRatePpb(this.instrument, 0, 0);
       this.nextFundingTime = event.nextFundingTime;
       this.fundingRates.push(settledRate(event));
@@ -194,7 +194,7 @@ export class SymbolMarket {
     return this.trades.newest(limit);
   }
 
-  /** The latest page of them, where the market remembers so many; or null. */
+  /** The latest page of trades, or null when more rows are asked for than are in memory. */
   latestTrades(limit: number): Page<PublicTrade> | null {
     return latestPage(this.trades, limit);
   }
@@ -203,12 +203,12 @@ export class SymbolMarket {
     return latestPage(this.liquidations, limit);
   }
 
-  /** At most `limit` of the last 100: liquidations in the book, and positions that were handed over. Newest first. */
+  /** At most `limit` of the last 100 liquidations in the book and transferred positions, newest first. */
   recentLiquidations(limit: number): PublicTrade[] {
     return this.liquidations.newest(limit);
   }
 
-  /** What a payment that this turn has brought follows from. */
+  /** The rate of a funding payment in the present transaction. */
   fundingRateAt(fundingTime: TimeMs): FundingRateRecord {
     const rates = this.fundingRates.newest(2);
     return must(
@@ -217,12 +217,12 @@ export class SymbolMarket {
     );
   }
 
-  /** The best `depth` levels of a side as printed, best first. */
+  /** The best `depth` levels of a side, printed, best first. */
   levels(side: Side, depth: number): LevelText[] {
     return this.depth.levels(side, depth, this.printLevel);
   }
 
-  /** The best `depth` levels (1 to 1000) of each side, as JSON text in UTF-8. It is kept, so it is not to be written to. */
+  /** The best `depth` levels (1 to 1000) of each side as JSON text in UTF-8. It is cached, so it must not be changed. */
   orderBookJson(depth: number): Buffer {
     let book = this.books.get(depth);
     if (book === undefined) {
@@ -251,7 +251,7 @@ export class SymbolMarket {
     const { instrument, day } = this;
     const [bid] = this.levels(BUY, 1);
     const [ask] = this.levels(SELL, 1);
-    // Without a trade in the window the price has stood still since the last one.
+    // Without a trade in the window, the price is that of the last trade.
     const openTicks = day.openTicks || this.lastTicks;
     const changeTicks = this.lastTicks - openTicks;
     const { status, statusReason } = this.status;

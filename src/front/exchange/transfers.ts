@@ -18,17 +18,17 @@ import { replyOf, request } from "./request.ts";
 
 type Listener = (transfer: Transfer, transaction: ReleasedTransaction) => void;
 
-/** Tells of each deposit and withdrawal whose state changes: of a withdrawal that gets on, events say no more than its id. */
+/** Reports each deposit and withdrawal that changes. It keeps pending withdrawals, because later events only have their id. */
 export class Transfers {
-  /** Withdrawals that are not complete. */
-  private readonly underWay = new Map<number, Transfer>();
+  /** Withdrawals that are not completed, by transfer id. */
+  private readonly pending = new Map<number, Transfer>();
   private readonly listeners: Listener[] = [];
 
   constructor(engine: Engine) {
     engine.onReleased((transaction) => this.fold(transaction));
   }
 
-  /** Resolves when the ledger has told which withdrawals are under way. Nothing may happen there until then. */
+  /** Resolves when the pending withdrawals of the ledger were read. No transfer may happen there until then. */
   static async open(engine: Engine): Promise<Transfers> {
     const transfers = new Transfers(engine);
     for (let from: number | null = 0; from !== null; ) {
@@ -36,20 +36,20 @@ export class Transfers {
       const page: WithdrawalList = await request(engine, LEDGER, command, (transaction) => {
         return replyOf<MessageOf<typeof WithdrawalsPage>>(transaction, WithdrawalsPage.code).page;
       });
-      for (const transfer of page.withdrawals) transfers.underWay.set(transfer.transferId, transfer);
+      for (const transfer of page.withdrawals) transfers.pending.set(transfer.transferId, transfer);
       from = page.next;
     }
     return transfers;
   }
 
-  /** The transfer as of the turn, which is being released. */
+  /** `listener` gets the transfer as of the transaction that is being released. */
   onChanged(listener: Listener): void {
     this.listeners.push(listener);
   }
 
-  /** The withdrawal as of the last turn that was released; undefined when it is none, or complete. */
-  withdrawalUnderWay(transferId: number): Transfer | undefined {
-    return this.underWay.get(transferId);
+  /** The withdrawal as of the last released transaction. Undefined when it is completed or does not exist. */
+  pendingWithdrawal(transferId: number): Transfer | undefined {
+    return this.pending.get(transferId);
   }
 
   private fold(transaction: ReleasedTransaction): void {
@@ -60,7 +60,7 @@ export class Transfers {
     }
   }
 
-  /** Null: the event is of no transfer. */
+  /** Null: the event concerns no transfer. */
   private apply(event: LedgerEvent, time: TimeMs): Transfer | null {
     switch (event.type) {
       case Deposited.code:
@@ -70,7 +70,7 @@ export class Transfers {
       case WithdrawalSent.code:
       case WithdrawalCompleted.code: {
         const { transferId } = event;
-        const before = must(this.underWay.get(transferId), `withdrawal ${transferId}`);
+        const before = must(this.pending.get(transferId), `withdrawal ${transferId}`);
         return this.keep(progressedTransfer(before, event, time));
       }
       default:
@@ -79,8 +79,8 @@ export class Transfers {
   }
 
   private keep(withdrawal: Transfer): Transfer {
-    if (withdrawal.status === "COMPLETED") this.underWay.delete(withdrawal.transferId);
-    else this.underWay.set(withdrawal.transferId, withdrawal);
+    if (withdrawal.status === "COMPLETED") this.pending.delete(withdrawal.transferId);
+    else this.pending.set(withdrawal.transferId, withdrawal);
     return withdrawal;
   }
 }

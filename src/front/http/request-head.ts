@@ -2,7 +2,7 @@ import { ApiError } from "../common/errors.ts";
 import { Call } from "./call.ts";
 import type { RawResponse } from "./reply-writer.ts";
 
-/** What is read of a uWebSockets.js request, during its handler only. */
+/** The part of a uWebSockets.js request that is used. Only valid during its handler. */
 export interface RawRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
@@ -17,15 +17,15 @@ const CLOSE = /^close$/i;
 const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
 const QUERY = /^[\x21\x22\x24-\x7e]*$/;
 
-/** What the last readHead() has found, in one place so that a request costs no object for it. */
+/** The result of the last readHead(). One object for all requests, so that none is allocated. */
 export const head = {
   hosts: 0,
   contentLengths: 0,
   contentLength: "",
   hasTransferEncoding: false,
-  /** The client waits for 100 Continue, and uWebSockets.js, which knows it in lower case only, does not say it. */
+  /** The client waits for 100 Continue, and uWebSockets.js does not send it: it only knows the header in lower case. */
   awaitsContinue: false,
-  /** Bits of the credentials' headers that were there. */
+  /** One bit for each header of credentials that came. */
   credentials: 0,
   hasRepeatedCredentials: false,
   bodyBytes: 0,
@@ -57,7 +57,7 @@ function readHeader(name: string, value: string): void {
       head.contentLength = value;
       break;
     case "connection":
-      // uWebSockets.js does close, but says nothing: a client that keeps its connections would send its next request there.
+      // uWebSockets.js closes without announcing it, so a client would send its next request on this connection.
       if (CLOSE.test(value)) reading.header("Connection", "close");
       break;
     case "expect":
@@ -89,9 +89,9 @@ function readHeader(name: string, value: string): void {
   }
 }
 
-/** Copies the request's head, and leaves in `head` the length of the body or why the request is refused. */
+/** Copies the head of a request. Leaves the length of the body, or the reason for a refusal, in `head`. */
 export function readHead(response: RawResponse, request: RawRequest): Call {
-  // Before getMethod, which turns it into lower case for good.
+  // getMethod() would turn it into lower case.
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery();
@@ -110,15 +110,16 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
 }
 
 function findFault(method: string, path: string, query: string): ApiError | null {
-  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted; send Content-Length.");
+  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted. Send Content-Length instead.");
   if (head.hosts !== 1) return badRequest("Exactly one Host header is required.");
-  if (head.hasRepeatedCredentials) return badRequest("A header of the credentials stands twice.");
-  if (head.contentLengths > 1) return badRequest("More than one Content-Length header.");
+  if (head.hasRepeatedCredentials) return badRequest("A header with credentials occurs twice. Send each of them once.");
+  if (head.contentLengths > 1) return badRequest("There is more than one Content-Length header. Send one.");
   if (head.contentLengths === 1 && !/^[0-9]{1,10}$/.test(head.contentLength))
-    return badRequest("Content-Length is not a number.");
-  if (!METHODS.has(method)) return badRequest("The method is not known.");
+    return badRequest("Content-Length must be a whole number of at most 10 digits.");
+  if (!METHODS.has(method))
+    return badRequest("The method is unknown. Use GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS.");
   if (!PATH.test(path) || !QUERY.test(query))
-    return badRequest("The path and query may hold printable ASCII characters only.");
+    return badRequest("The path and the query must be printable ASCII. Percent-encode other characters.");
   return null;
 }
 

@@ -18,7 +18,7 @@ export interface ServerOptions {
   port: number;
   /** The path of the WebSocket. */
   socketPath: string;
-  /** Answers the call now or later. What it throws is answered with INTERNAL. */
+  /** Answers the call now or later. An error that it throws is answered with INTERNAL. */
   onCall: (call: Call) => void;
   sockets: SocketHandlers;
   log: Log;

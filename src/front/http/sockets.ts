@@ -6,7 +6,7 @@ const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const INTERNAL_ERROR = 1011;
 
-/** What a socket needs of a uWebSockets.js WebSocket. Each method throws once it is closed. */
+/** The part of a uWebSockets.js WebSocket that is used. Each method throws once it is closed. */
 export interface RawSocket {
   send(message: string | Uint8Array, isBinary: boolean): number;
   cork(write: () => void): unknown;
@@ -18,23 +18,23 @@ export interface RawSocket {
   getBufferedAmount(): number;
 }
 
-/** A connected WebSocket client. Once it has closed, every method does nothing. */
+/** A connected WebSocket client. After it has closed, every method does nothing. */
 export class Socket {
   readonly remoteAddress: string;
-  /** When the client was last heard, a pong included: by performance.now(), which nobody sets. */
-  heardAt = performance.now();
+  /** Time of the client's last message, ping or pong, by performance.now(). */
+  lastReceivedAt = performance.now();
   private raw: RawSocket | null = null;
 
   constructor(remoteAddress: string) {
     this.remoteAddress = remoteAddress;
   }
 
-  /** For the server alone: the handshake is done. */
+  /** For the server only: the handshake is done. */
   attach(raw: RawSocket): void {
     this.raw = raw;
   }
 
-  /** For the server alone: it has closed. */
+  /** For the server only: the socket has closed. */
   detach(): void {
     this.raw = null;
   }
@@ -43,17 +43,17 @@ export class Socket {
     return this.raw === null;
   }
 
-  /** Bytes that wait for the client to read. */
+  /** Bytes that the client has not read yet. */
   get bufferedAmount(): number {
     return this.raw?.getBufferedAmount() ?? 0;
   }
 
-  /** Sends one text message. A message that passes the backpressure limit is dropped, and closes the socket. */
+  /** Sends one text message. A message beyond the backpressure limit is dropped and closes the socket. */
   send(text: string | Uint8Array): void {
     this.raw?.send(encodeUtf8(text), false);
   }
 
-  /** Sends text messages with one write. */
+  /** Sends several text messages with one write. */
   sendAll(texts: readonly string[]): void {
     this.raw?.cork(() => {
       for (const text of texts) this.send(text);
@@ -72,67 +72,67 @@ export class Socket {
     this.raw?.ping();
   }
 
-  /** Says why in a close frame. The close handler runs before this returns. */
+  /** Closes with a close frame. The close handler runs before this returns. */
   close(code: number, reason: string): void {
     this.raw?.end(code, reason);
   }
 
-  /** What it was to be told cannot be found out: the client may ask again. */
+  /** Closes after an internal error. The client may connect and ask again. */
   fail(): void {
     this.close(INTERNAL_ERROR, "INTERNAL");
   }
 
-  /** Closes without a word, for a client that does not listen. */
+  /** Closes without a close frame, for a client that no longer reads. */
   terminate(): void {
     this.raw?.close();
   }
 }
 
-/** What the exchange does with its sockets (front/channels). What a handler throws is logged and closes the socket. */
+/** The handlers of the exchange (front/websocket/channels.ts). An error that a handler throws is logged and closes the socket. */
 export interface SocketHandlers {
-  /** Before the handshake. Throws an ApiError where a client at this address may not open one (more). */
+  /** Runs before the handshake. Throws an ApiError if this address may not open another socket. */
   admit(address: string): void;
   open(socket: Socket): void;
-  /** Text, in UTF-8. It is gone when the handler returns. */
+  /** `bytes`: text in UTF-8, valid only until the handler returns. */
   message(socket: Socket, bytes: Uint8Array): void;
-  /** A ping, which is answered already, or a pong. */
+  /** A ping, which was already answered, or a pong. */
   control(socket: Socket): void;
-  /** The client has read some of what waited for it. */
+  /** The client has read some of its unread bytes. */
   drain(socket: Socket): void;
-  /** It has closed already: nothing can be sent. */
+  /** The socket has closed; nothing can be sent. */
   close(socket: Socket): void;
 }
 
 const PING_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
-const LOOK_EVERY_MS = 5_000;
-/** To close or to ping one takes about 10 µs. */
+const CHECK_EVERY_MS = 5_000;
+/** Closing or pinging a socket takes about 10 µs. */
 const CHECKS_PER_ITERATION = 500;
 /**
- * So long uWebSockets.js waits behind a close frame for the client's end, at most: 16 s, and 4 s for its clock. Whether
- * there was one cannot be told: one with a code that none may have looks like a lost connection.
+ * The longest time that uWebSockets.js waits for the client after a close frame: 16 s, and 4 s for the steps of its clock. The
+ * close handler cannot tell whether there was one: a close frame with an invalid code looks like a lost connection.
  */
-const PARTING_MS = 20_000;
+const CLOSING_MS = 20_000;
 
-/** All open sockets: pings them, closes those that have gone silent, and keeps a handler's bug from the process. */
+/** All open sockets. Pings them, closes silent ones, and catches errors of the handlers. */
 export class OpenSockets {
   private readonly sockets = new Set<Socket>();
   private readonly handlers: SocketHandlers;
   private readonly log: Log;
   private readonly timer: NodeJS.Timeout;
   private pingedAt = performance.now();
-  /** Those that have closed and may still be there, with a file each. */
-  private parting = 0;
+  /** Number of closed sockets that may still hold an open file. */
+  private closing = 0;
 
   constructor(handlers: SocketHandlers, log: Log) {
     this.handlers = handlers;
     this.log = log;
-    this.timer = setInterval(() => this.look(performance.now()), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.checkAll(performance.now()), CHECK_EVERY_MS);
   }
 
-  /** Also those that take up room behind their end. */
+  /** Number of sockets, including closed ones that may still hold an open file. */
   get count(): number {
-    return this.sockets.size + this.parting;
+    return this.sockets.size + this.closing;
   }
 
   admit(address: string): void {
@@ -141,11 +141,11 @@ export class OpenSockets {
 
   open(socket: Socket): void {
     this.sockets.add(socket);
-    this.tell("open", socket);
+    this.run("open", socket);
   }
 
   message(socket: Socket, bytes: ArrayBuffer, isBinary: boolean): void {
-    socket.heardAt = performance.now();
+    socket.lastReceivedAt = performance.now();
     if (isBinary) return socket.close(UNSUPPORTED_DATA, "TEXT_ONLY");
     try {
       this.handlers.message(socket, new Uint8Array(bytes));
@@ -155,22 +155,22 @@ export class OpenSockets {
   }
 
   control(socket: Socket): void {
-    socket.heardAt = performance.now();
-    this.tell("control", socket);
+    socket.lastReceivedAt = performance.now();
+    this.run("control", socket);
   }
 
   drain(socket: Socket): void {
-    this.tell("drain", socket);
+    this.run("drain", socket);
   }
 
   close(socket: Socket): void {
     socket.detach();
     this.sockets.delete(socket);
-    this.part();
-    this.tell("close", socket);
+    this.countClosing();
+    this.run("close", socket);
   }
 
-  /** Tells every client that the server goes away; whether there was any. */
+  /** Closes every socket with GOING_AWAY. Returns whether there was any. */
   closeAll(): boolean {
     clearInterval(this.timer);
     const open = [...this.sockets];
@@ -178,32 +178,32 @@ export class OpenSockets {
     return open.length > 0;
   }
 
-  /** Closes what has been silent for 45 s, and pings the rest every 15 s; very many in several turns of the event loop. */
-  look(now: number): void {
+  /** Closes sockets that were silent for 45 s and pings the others every 15 s, spread over event-loop iterations. */
+  checkAll(now: number): void {
     const isPingTime = now - this.pingedAt >= PING_EVERY_MS;
     if (isPingTime) this.pingedAt = now;
-    this.lookAtSome(this.sockets.values(), now, isPingTime);
+    this.checkSome(this.sockets.values(), now, isPingTime);
   }
 
-  private lookAtSome(sockets: Iterator<Socket>, now: number, isPingTime: boolean): void {
+  private checkSome(sockets: Iterator<Socket>, now: number, isPingTime: boolean): void {
     for (let i = 0; i < CHECKS_PER_ITERATION; i++) {
       const { value: socket, done } = sockets.next();
       if (done === true) return;
-      if (now - socket.heardAt >= SILENT_FOR_MS) socket.terminate();
+      if (now - socket.lastReceivedAt >= SILENT_FOR_MS) socket.terminate();
       else if (isPingTime) socket.ping();
     }
-    setImmediate(() => this.lookAtSome(sockets, now, isPingTime));
+    setImmediate(() => this.checkSome(sockets, now, isPingTime));
   }
 
-  /** Of its end nobody is told. */
-  private part(): void {
-    this.parting++;
-    setTimeout(() => this.parting--, PARTING_MS).unref();
+  /** uWebSockets.js does not tell when the file is closed, so a timer assumes the longest time. */
+  private countClosing(): void {
+    this.closing++;
+    setTimeout(() => this.closing--, CLOSING_MS).unref();
   }
 
-  private tell(of: "open" | "control" | "drain" | "close", socket: Socket): void {
+  private run(handler: "open" | "control" | "drain" | "close", socket: Socket): void {
     try {
-      this.handlers[of](socket);
+      this.handlers[handler](socket);
     } catch (thrown) {
       this.failed(socket, thrown);
     }

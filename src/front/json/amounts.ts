@@ -21,8 +21,8 @@ import {
 import { ApiError } from "../common/errors.ts";
 
 /**
- * Decimals of requests as whole units. Their form is checked already (wire/schema); what is left to refuse is zero, what
- * passes the exact range, and what lies between two units: then the nearest values that would do are named.
+ * Decimals of requests as whole units. The schema has checked their form. These functions refuse zero, values beyond the exact
+ * range, and values between two units; for the last, the error names the nearest valid values.
  */
 
 export function readPrice(instrument: Instrument, text: string, field = "price"): PriceTicks {
@@ -30,7 +30,7 @@ export function readPrice(instrument: Instrument, text: string, field = "price")
   if (ticks > 0) return ticks;
   const { tickSize, maxPrice } = instrument.config;
   if (ticks === 0)
-    throw new ApiError("BAD_VALUE", { field, message: "A price must be above 0.", details: { minimum: tickSize } });
+    throw new ApiError("BAD_VALUE", { field, message: `${field} must be above 0.`, details: { minimum: tickSize } });
   const nearest = nearestSteps(text, instrument.tickUnits, instrument.priceDecimals);
   if (nearest === null) throw new ApiError("PRICE_TOO_HIGH", { field, details: { limit: maxPrice } });
   const prices = nearest.map((each) => printPrice(instrument, each));
@@ -58,7 +58,7 @@ export function readAmount(text: string, field = "amount", sign: "" | "-" = ""):
   if (nearest === null)
     throw new ApiError("BAD_VALUE", {
       field,
-      message: `${field} is too large.`,
+      message: `${field} is too large. details.maximum is the largest amount.`,
       details: { maximum: printQuanta(Number.MAX_SAFE_INTEGER) },
     });
   throw new ApiError("AMOUNT_TOO_FINE", {
@@ -67,29 +67,33 @@ export function readAmount(text: string, field = "amount", sign: "" | "-" = ""):
   });
 }
 
-/** A share of 1 within the bounds, both included, in whole parts per million. */
+/** A share of 1 from `minimum` to `maximum`, in parts per million. Throws BAD_VALUE. */
 export function readShare(text: string, field: string, minimum: RatePpm = 1, maximum: RatePpm = PPM): RatePpm {
   const ppm = parseFixed(text, PPM_DECIMALS);
   if (ppm >= minimum && ppm <= maximum) return ppm;
   const details = { minimum: printFixed(minimum, PPM_DECIMALS), maximum: printFixed(maximum, PPM_DECIMALS) };
-  throw new ApiError("BAD_VALUE", { field, message: `${field} is a share of 1, in parts per million.`, details });
+  throw new ApiError("BAD_VALUE", {
+    field,
+    message: `${field} must be a share from details.minimum to details.maximum, in steps of 0.000001.`,
+    details,
+  });
 }
 
-/** The same with a sign. */
+/** An amount that may be negative. */
 export function readSignedAmount(text: string): Quanta {
   const isNegative = text.startsWith("-");
   const unsigned = isNegative ? text.slice(1) : text;
   if (parseQuanta(unsigned) === 0)
-    throw new ApiError("BAD_VALUE", { field: "amount", message: "amount must be above or below 0." });
+    throw new ApiError("BAD_VALUE", { field: "amount", message: "amount must not be 0." });
   return isNegative ? -readAmount(unsigned, "amount", "-") : readAmount(unsigned);
 }
 
-/** More decimals than DECIMAL_PATTERN lets in. */
+/** The most decimals that DECIMAL_PATTERN allows. */
 const SCALE_DECIMALS = 12;
 
 /**
- * The whole steps right below and above a decimal that lies between them; only the one above if the other is 0. A step
- * is `stepUnits` × 10^-decimals. Null when it lies on a step, so that only its size can be wrong, or past 2^53 steps.
+ * The nearest numbers of whole steps below and above a decimal between two steps, without 0. A step is `stepUnits` ×
+ * 10^-decimals. Null for a decimal on a step, which can only be too large, and beyond 2^53 steps.
  */
 function nearestSteps(text: string, stepUnits: number, decimals: number): number[] | null {
   const [whole = "0", fraction = ""] = text.split(".");

@@ -4,16 +4,16 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { DECIMAL_FORMAT } from "../../wire/schema/scalars.ts";
 import { ApiError, type ErrorDetails } from "../common/errors.ts";
 
-/** Programs poll with the same few queries over and over: so many that were right are kept, and none that is longer. */
-const MAX_KEPT_QUERIES = 100;
-const MAX_KEPT_LENGTH = 100;
+/** Programs poll with the same few queries. This many valid ones are cached, up to the length below. */
+const MAX_CACHED_QUERIES = 100;
+const MAX_CACHED_LENGTH = 100;
 
-/** What a client sends, checked against its schema. The schema is compiled once; a check takes about 0.1 us. */
+/** Checks bodies and queries against a schema. The schema is compiled once; a check takes about 0.1 µs. */
 export class Input<S extends TObject> {
   private readonly schema: S;
   private readonly validator: Validator;
   private readonly lists: readonly MixedList[];
-  private readonly kept = new Map<string, Static<S>>();
+  private readonly cached = new Map<string, Static<S>>();
 
   constructor(schema: S) {
     this.schema = schema;
@@ -21,27 +21,27 @@ export class Input<S extends TObject> {
     this.lists = mixedListsOf(schema);
   }
 
-  /** The value with its type, or an ApiError that names the first field that is wrong. */
+  /** Returns the value with its type. Throws an ApiError that names the first wrong field. */
   check(value: unknown): Static<S> {
     if (this.validator.Check(value)) return value as Static<S>;
     for (const list of this.lists) checkMixedList(list, value);
     throw describe(this.schema, value, this.validator.Errors(value));
   }
 
-  /** `query` is what stands behind the "?", as it came. The answer is not to be written to. */
+  /** `query`: the text after "?", not decoded. The result is cached, so it must not be changed. */
   readQuery(query: string): Static<S> {
-    const known = this.kept.get(query);
+    const known = this.cached.get(query);
     if (known !== undefined) return known;
     const value = this.check(parseQuery(query, this.schema));
     Object.freeze(value);
-    if (query.length > MAX_KEPT_LENGTH) return value;
-    if (this.kept.size === MAX_KEPT_QUERIES) this.kept.clear();
-    this.kept.set(query, value);
+    if (query.length > MAX_CACHED_LENGTH) return value;
+    if (this.cached.size === MAX_CACHED_QUERIES) this.cached.clear();
+    this.cached.set(query, value);
     return value;
   }
 }
 
-/** A list whose rows are of several kinds, each of which says in `tag` what it is. */
+/** A list with rows of several kinds. The field `tag` of a row names its kind. */
 interface MixedList {
   readonly field: string;
   readonly tag: string;
@@ -58,7 +58,7 @@ function mixedListsOf(schema: TObject): MixedList[] {
   });
 }
 
-/** Refuses the first row that is not of the kind that it says: the list's own schema knows no more than that none fits. */
+/** Refuses the first row that does not fit its kind. The schema of the list only knows that no kind fits. */
 function checkMixedList({ field, tag, kinds }: MixedList, value: unknown): void {
   const rows = valueAt(value, `/${field}`);
   if (!Array.isArray(rows)) return;
@@ -81,13 +81,16 @@ function checkMixedList({ field, tag, kinds }: MixedList, value: unknown): void 
   }
 }
 
-/** A query string as an object, its integers as numbers. Strict: each field once, each escape sound, none unknown. */
+/** A query string as an object, with integers as numbers. Throws on repeated and unknown fields and malformed escapes. */
 function parseQuery(query: string, schema: TObject): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   if (query === "") return fields;
   for (const part of query.split("&")) {
     const equals = part.indexOf("=");
-    if (equals < 1) throw new ApiError("BAD_QUERY", { message: `Not of the form name=value: "${part.slice(0, 64)}".` });
+    if (equals < 1)
+      throw new ApiError("BAD_QUERY", {
+        message: `The query must consist of name=value pairs; "${part.slice(0, 64)}" is none.`,
+      });
     const name = decode(part.slice(0, equals));
     if (!Object.hasOwn(schema.properties, name)) throw unknownField(name, schema);
     if (Object.hasOwn(fields, name)) throw new ApiError("DUPLICATE_FIELD", { field: name });
@@ -102,17 +105,17 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ApiError("BAD_QUERY", { message: "A percent escape is malformed or not UTF-8." });
+    throw new ApiError("BAD_QUERY", { message: "A percent escape in the query is malformed or not UTF-8." });
   }
 }
 
 function parseInteger(text: string, field: string): number {
   if (!/^-?(0|[1-9][0-9]{0,15})$/.test(text))
-    throw new ApiError("BAD_TYPE", { field, message: `${field} is an integer.` });
+    throw new ApiError("BAD_TYPE", { field, message: `${field} must be an integer.` });
   return Number(text);
 }
 
-/** The one mistake that a client is told of, from all that the validator found. */
+/** The ApiError for the first of the validator's errors. Unknown fields come before all others. */
 function describe(schema: TSchema, value: unknown, errors: TLocalizedValidationError[]): ApiError {
   const unknown = errors.find((error) => error.keyword === "additionalProperties");
   if (unknown !== undefined && unknown.keyword === "additionalProperties")
@@ -120,11 +123,11 @@ function describe(schema: TSchema, value: unknown, errors: TLocalizedValidationE
   const [error] = errors;
   if (error === undefined) return new ApiError("BAD_VALUE");
   const field = fieldName(error.instancePath);
-  // Of very many the validator names each, and ends its list before it says what is wrong with them.
+  // Of many unknown fields the validator lists each one, and ends the list before the summary error.
   if (error.keyword === "boolean") return unknownField(field, schema);
   if (error.keyword === "required")
     return new ApiError("MISSING_FIELD", { field: fieldName(error.instancePath, error.params.requiredProperties[0]) });
-  if (field === "") return new ApiError("BAD_TYPE", { message: "The body is a JSON object." });
+  if (field === "") return new ApiError("BAD_TYPE", { message: "The body must be a JSON object." });
   return describeValue(field, schemaAt(schema, error.instancePath), valueAt(value, error.instancePath), error);
 }
 
@@ -160,7 +163,7 @@ function describeValue(field: string, schema: TSchema, value: unknown, error: TL
         details: { [error.keyword]: Number(error.params.limit) } satisfies ErrorDetails,
       });
     case "pattern": {
-      const message = `${field} has the wrong form; that of "${examples[0]}" is right.`;
+      const message = `${field} has the wrong form. A valid example is "${examples[0]}".`;
       return new ApiError("BAD_VALUE", { field, message, details: { pattern } });
     }
     default:
@@ -171,7 +174,7 @@ function describeValue(field: string, schema: TSchema, value: unknown, error: TL
 function unknownField(field: string, schema: TSchema): ApiError {
   const { properties } = schema as { properties?: object };
   const known = field.includes(".") || properties === undefined ? undefined : Object.keys(properties);
-  // Field names that no schema has are a client's text: shown, but not at any length.
+  // The name is a client's text, so only its beginning is repeated.
   const parts = { field: field.slice(0, 64) };
   return new ApiError("UNKNOWN_FIELD", known === undefined ? parts : { ...parts, details: { known } });
 }

@@ -12,13 +12,13 @@ const LAST_PRINTABLE = 126;
 const TRUE = [116, 114, 117, 101];
 const FALSE = [102, 97, 108, 115, 101];
 
-/** So many digits are exact in a number, whatever they are. */
+/** Any number of this many digits is exact in a double. */
 const MAX_DIGITS = 15;
 
-/** Strings of which one is expected, found by their bytes without making a string of them. */
+/** A set of expected strings. It finds the bytes of one without creating a string. */
 export class Words {
   private readonly words: readonly Uint8Array[];
-  /** Indices by hash, open addressing; −1 = free. */
+  /** Indices by hash, with open addressing. -1: free. */
   private readonly table: Int16Array;
 
   constructor(words: readonly string[]) {
@@ -33,7 +33,7 @@ export class Words {
     }
   }
 
-  /** The word's index in the list that it was declared in, or −1. `hash` is that of its bytes. */
+  /** Index in the constructor's list of the word at `from` to `to`, or -1. `hash`: of these bytes, by mix(). */
   find(bytes: Uint8Array, from: number, to: number, hash: number): number {
     const { table, words } = this;
     const mask = table.length - 1;
@@ -52,20 +52,20 @@ function isAt(bytes: Uint8Array, from: number, to: number, word: Uint8Array): bo
 }
 
 /**
- * Reads JSON of known fields in one pass over its bytes, for requests that come by the hundred thousand: nothing is
- * allocated but the strings that are asked for. It takes JSON as programs print it: printable ASCII without escapes, no
- * white space but a space behind a colon or comma, no numbers but whole ones. At anything else it fails, and stays so:
- * whoever asks looks once, at the end, and then lets the general way decide (parseJson and the schema).
+ * Reads JSON with known fields in one pass over its bytes, for the most frequent requests. It allocates nothing but the
+ * strings that text() returns. It accepts JSON as programs print it: printable ASCII without escapes, no white space but a
+ * space after a colon or comma, only whole numbers. At anything else it sets `failed` and stays failed. The caller checks
+ * that once at the end, and then parses the request with parseJson() and the schema instead.
  */
 export class JsonScanner {
-  /** What has been read so far is worth nothing. */
+  /** Nothing that was read can be used. */
   failed = false;
-  /** The decimal that was read last: digits × 10^-decimals. */
+  /** The last decimal: digits × 10^-decimals. */
   digits = 0;
   decimals = 0;
   private bytes: Uint8Array = new Uint8Array(0);
   private at = 0;
-  // The string that was read last, without its quotes.
+  // The last string, without its quotes.
   private from = 0;
   private to = 0;
   private hash = 0;
@@ -76,7 +76,7 @@ export class JsonScanner {
     this.failed = false;
   }
 
-  /** All bytes have been read, and nothing failed. */
+  /** All bytes were read, and nothing failed. */
   get isWhole(): boolean {
     return !this.failed && this.at === this.bytes.length;
   }
@@ -85,7 +85,7 @@ export class JsonScanner {
     this.take(OPEN_BRACE);
   }
 
-  /** The next field's index among these. Its value is next. */
+  /** Reads a field name and its colon. Returns its index in `names`. */
   field(names: Words): number {
     const index = this.word(names);
     this.take(COLON);
@@ -93,7 +93,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** Whether another field follows in the object, which ends otherwise. */
+  /** Reads a comma or the end of the object. Returns whether another field follows. */
   hasMore(): boolean {
     const byte = this.bytes[this.at++];
     if (byte === COMMA) {
@@ -104,7 +104,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** A string, as its index among these. */
+  /** Reads a string. Returns its index in `words`. */
   word(words: Words): number {
     this.string();
     const index = words.find(this.bytes, this.from, this.to, this.hash);
@@ -112,7 +112,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** Any string of at most so many characters. */
+  /** Reads any string of at most `maxLength` characters. */
   text(maxLength: number): string {
     this.string();
     const { bytes, from, to } = this;
@@ -126,7 +126,7 @@ export class JsonScanner {
     return isTrue;
   }
 
-  /** A whole number, not below 0. */
+  /** Reads a whole number, at least 0. */
   integer(): number {
     const { bytes } = this;
     const from = this.at;
@@ -139,7 +139,7 @@ export class JsonScanner {
     return value;
   }
 
-  /** The same in quotes. */
+  /** Reads a whole number in quotes. */
   quotedInteger(): number {
     this.take(QUOTE);
     const value = this.integer();
@@ -147,12 +147,12 @@ export class JsonScanner {
     return value;
   }
 
-  /** The next value is a string. */
+  /** Whether the next value is a string. */
   get isString(): boolean {
     return this.bytes[this.at] === QUOTE;
   }
 
-  /** A string of the form of DECIMAL_PATTERN, into `digits` and `decimals`. */
+  /** Reads a string of the form DECIMAL_PATTERN into `digits` and `decimals`. */
   decimal(): void {
     this.string();
     const { bytes, from, to } = this;
@@ -164,14 +164,14 @@ export class JsonScanner {
       else if (byte === POINT && point === to && i < to - 1) point = i;
       else this.failed = true;
     }
-    // Of 15 digits in all at most 12 may stand on either side of the point.
+    // At most 12 digits on either side of the point.
     this.checkWhole(from, point, 12);
     if (to - from > MAX_DIGITS || to - point > 12) this.failed = true;
     this.digits = digits;
     this.decimals = point === to ? 0 : to - point - 1;
   }
 
-  /** Digits from here to there, not too many, no zero in front of others. */
+  /** Fails unless there are 1 to maxDigits digits without a leading zero. */
   private checkWhole(from: number, to: number, maxDigits: number): void {
     const length = to - from;
     if (length < 1 || length > maxDigits || (length > 1 && this.bytes[from] === ZERO)) this.failed = true;

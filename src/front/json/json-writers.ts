@@ -28,16 +28,16 @@ import type { FillRecord, OrderRecord } from "../../store/database/history-schem
 import { priceJson } from "./market-json.ts";
 
 /**
- * Resources as JSON text, written straight from what the core answers: an order's reply builds no object.
+ * Resources as JSON text, printed directly from the core's replies and the history, without an object in between.
  */
 
-/** What average prices show beyond the tick. */
+/** Decimals of an average price beyond those of the tick. */
 const AVERAGE_DECIMALS = 4;
 
-/** Texts of ours need no escaping: enums, symbols, ids, decimals, client order ids. "" is null. */
+/** For texts that need no escaping: enums, symbols, ids, decimals, client order ids. "" becomes null. */
 const textOrNull = (text: string): string => (text === "" ? "null" : `"${text}"`);
 
-/** As String() prints it, which takes twice as long for whole numbers past 2^31, such as ids. */
+/** The same as String(), which takes twice as long for whole numbers beyond 2^31 such as ids. */
 export function printId(id: number): string {
   const high = Math.floor(id / 1e9);
   const low = String(id - high * 1e9);
@@ -46,17 +46,17 @@ export function printId(id: number): string {
 
 type OrderFields = Omit<MessageOf<typeof OrderView>, "type">;
 
-/** Order. `sequence` is that of the turn which carries the view. */
+/** An order. `sequence`: of the transaction that carries the view. */
 export function orderJson(instrument: Instrument, order: OrderFields, sequence: number): string {
   return `{${orderMembers(instrument, order, sequence)}}`;
 }
 
-/** Order with more members after its own, each with a leading comma. */
+/** An order followed by `more` members, each with a leading comma. */
 export function orderJsonWith(instrument: Instrument, order: OrderFields, sequence: number, more: string): string {
   return `{${orderMembers(instrument, order, sequence)}${more}}`;
 }
 
-/** Of few and long pieces: what putting a text together costs, here and where it is sent, is their number. */
+/** Joins few long pieces, because the cost of a text grows with their number, here and where it is sent. */
 function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
   const { orderType, clientOrderId } = order;
   return (
@@ -70,11 +70,11 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
   );
 }
 
-/** Texts that many orders share, by a number that says which. They are few: an order is printed of them in half the time. */
+// Caches of texts that many orders share, by a number that stands for the fields. They are few and halve the time of an order.
 const kinds = new Map<number, string>();
 const states = new Map<number, string>();
 
-/** From the end of the symbol on. */
+/** Begins with the closing quote of the symbol. */
 function kindMembers({ side, orderType, timeInForce, flags }: OrderFields): string {
   const kind = ((orderType * 8 + timeInForce) * 2 + side) * 256 + flags;
   let text = kinds.get(kind);
@@ -90,7 +90,7 @@ function kindMembers({ side, orderType, timeInForce, flags }: OrderFields): stri
   return text;
 }
 
-/** What is shown, filled and left of it. */
+/** displayQuantity to fee. */
 function fillMembers(instrument: Instrument, order: OrderFields): string {
   const { status, displayLots, filledLots, feeQuanta } = order;
   const remaining = isOpenStatus(status) ? printQuantity(instrument, order.remainingLots) : "0";
@@ -122,7 +122,7 @@ function stateMembers(instrument: Instrument, order: OrderFields): string {
   return terms === NO_TERMS ? text : terms + text.slice(NO_TERMS.length);
 }
 
-/** What belongs to orders that wait for a price, end at a date or come with another one. */
+/** The members of conditional, GTD and attached orders. */
 function termMembers(instrument: Instrument, order: OrderFields): string {
   const { orderType, triggerTicks, callbackPpm, activationTicks, goodTillDate, parentId } = order;
   const waits = isConditional(orderType);
@@ -144,12 +144,12 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
   );
 }
 
-/** A trade that would happen. */
+/** A trade of a dry run. */
 export function expectedFillJson(instrument: Instrument, [priceTicks, lots, feeQuanta]: ExpectedFill): string {
   return `{${fillAmounts(instrument, priceTicks, lots)},"fee":"${printQuanta(feeQuanta)}"}`;
 }
 
-/** An account's margin and position before or after something that has not happened. */
+/** Margin and position of an account before or after a dry run. */
 export function projectionJson(instrument: Instrument, projection: AccountProjection): string {
   return (
     `{"positionSize":"${printQuantity(instrument, projection.sizeLots)}",` +
@@ -159,11 +159,11 @@ export function projectionJson(instrument: Instrument, projection: AccountProjec
   );
 }
 
-/** Order of the history. */
+/** An order of the history. */
 export const orderRecordJson = (instrument: Instrument, order: OrderRecord): string =>
   orderJson(instrument, order, order.sequence);
 
-/** Fill of the taker of a trade that has just happened. */
+/** The taker's fill of a new trade. */
 export function takerFillJson(
   instrument: Instrument,
   trade: MessageOf<typeof Traded>,
@@ -182,7 +182,7 @@ export function takerFillJson(
   );
 }
 
-/** Fill of the history. */
+/** A fill of the history. */
 export function fillJson(instrument: Instrument, fill: FillRecord): string {
   return (
     `{"tradeId":"${fill.tradeId}","orderId":${fill.orderId === 0 ? "null" : `"${fill.orderId}"`},` +
@@ -195,7 +195,7 @@ export function fillJson(instrument: Instrument, fill: FillRecord): string {
   );
 }
 
-/** A liquidation pays what its price allows, not a rate of the schedule. */
+/** A liquidation pays the fee that its price allows, not a rate of the schedule. */
 function feeRateOf(instrument: Instrument, fill: FillRecord): string {
   if (fill.execType === EXEC_TRADE || fill.maker === 1) return printFixed(fill.feePpm, PPM_DECIMALS);
   return printRatio(fill.feeQuanta, fill.priceTicks * fill.quantityLots * instrument.quantaPerTickLot, PPM_DECIMALS);
@@ -208,7 +208,7 @@ function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: n
   );
 }
 
-/** Position, also for a size of 0 (then side is null and the prices are too). `more`: as of transferJson(). */
+/** A position. With a size of 0, its side and prices are null. `more`: further members, each with a leading comma. */
 export function positionJson(instrument: Instrument, position: MessageOf<typeof PositionView>, more = ""): string {
   const { sizeLots, costQuanta, markTicks } = position;
   const lots = Math.abs(sizeLots);
@@ -234,7 +234,7 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
   );
 }
 
-/** Balance, of what readFigures() gives. */
+/** A balance, from the result of readFigures(). */
 export function balanceJson(figures: Readonly<Contribution>, sequence: number, time: TimeMs): string {
   const { equity, unrealized, initial, positionInitial, maintenance } = figures;
   return (
@@ -248,7 +248,7 @@ export function balanceJson(figures: Readonly<Contribution>, sequence: number, t
   );
 }
 
-/** Transfer with more members after its own, each with a leading comma. Its reference is free text and escaped. */
+/** A transfer. Its reference is free text and is escaped. `more`: further members, each with a leading comma. */
 export function transferJson(transfer: Transfer, more = ""): string {
   return (
     `{"transferId":"${transfer.transferId}","kind":"${transfer.kind}","asset":"USDC",` +
@@ -259,22 +259,22 @@ export function transferJson(transfer: Transfer, more = ""): string {
   );
 }
 
-/** `rows` are JSON texts. */
+/** `rows`: JSON texts. */
 export const listJson = (rows: readonly string[], nextCursor: string | null): string =>
   `{"data":[${rows.join(",")}],"nextCursor":${nextCursor === null ? "null" : `"${nextCursor}"`}}`;
 
-/** Money ÷ quantity as a price; null when nothing was traded. */
+/** Money ÷ quantity as a price. Null when nothing was traded. */
 function averagePriceJson(instrument: Instrument, quanta: number, lots: number): string {
   if (lots === 0) return "null";
   const quantaPerTick = lots * instrument.quantaPerTickLot;
-  // Most orders fill at one price: no big numbers for them.
+  // Most orders fill at one price and need no BigInt.
   if (quanta % quantaPerTick === 0) return `"${printPrice(instrument, quanta / quantaPerTick)}"`;
   return `"${printPriceRatio(instrument, BigInt(quanta), BigInt(quantaPerTick))}"`;
 }
 
 /**
- * Where closing at market, its fee included, would leave the account with neither gain nor loss in this symbol; null
- * when that is no price.
+ * The price at which closing at market, taker fee included, gives neither profit nor loss in this symbol. Null when there is
+ * no such price.
  */
 function breakEvenPriceJson(instrument: Instrument, sizeLots: number, cashQuanta: number): string {
   if (sizeLots === 0 || cashQuanta === 0 || cashQuanta > 0 === sizeLots > 0) return "null";
@@ -289,7 +289,7 @@ function printPriceRatio(instrument: Instrument, quanta: bigint, quantaPerTick: 
   return printRatio(quanta * BigInt(tickUnits), quantaPerTick * 10n ** BigInt(priceDecimals), decimals);
 }
 
-/** Maintenance margin ÷ equity: at 1 the account is liquidated. Null when it needs margin and has no equity. */
+/** Maintenance margin ÷ equity; at 1 the account is liquidated. Null when it needs margin but has no equity. */
 function marginRatioJson(equity: number, maintenance: number): string {
   if (maintenance === 0) return '"0"';
   return equity <= 0 ? "null" : `"${printRatio(maintenance, equity, PPM_DECIMALS)}"`;

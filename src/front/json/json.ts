@@ -1,12 +1,12 @@
 import { ApiError } from "../common/errors.ts";
 
 const MAX_DEPTH = 16;
-/** 200 subscriptions with all that they may say are a thousand. What is found wrong with very many would take its time. */
+/** 200 subscriptions with all optional fields have about 1000 values. The bound limits the time that checks take. */
 const MAX_VALUES = 1500;
 
-/** JSON.parse for text from outside: no deep nesting, not very many values, no field twice (JSON.parse would let the last one win). */
+/** Parses JSON of a client. Throws BAD_JSON on deep nesting or too many values, DUPLICATE_FIELD on a field that occurs twice. */
 export function parseJson(text: string): unknown {
-  if (text === "") throw new ApiError("BAD_JSON", { message: "There is nothing here; a JSON object is expected." });
+  if (text === "") throw new ApiError("BAD_JSON", { message: "The text is empty. Send a JSON object." });
   const members = countMembers(text);
   let value: unknown;
   try {
@@ -14,7 +14,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new ApiError("BAD_JSON");
   }
-  // A repeated field is a member of the text that the value has lost.
+  // JSON.parse keeps only the last of two fields with one name, so the text has more members than the value.
   if (countFields(value) !== members) throw duplicateField(text);
   return value;
 }
@@ -28,7 +28,7 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 
-/** How many `name: value` the text holds: in valid JSON, its colons outside of strings. */
+/** Number of `name: value` members: in valid JSON, the colons outside strings. */
 function countMembers(text: string): number {
   let members = 0;
   let commas = 0;
@@ -42,11 +42,15 @@ function countMembers(text: string): number {
         members++;
         break;
       case COMMA:
-        if (++commas >= MAX_VALUES) throw new ApiError("BAD_JSON", { message: `More than ${MAX_VALUES} values.` });
+        if (++commas >= MAX_VALUES)
+          throw new ApiError("BAD_JSON", {
+            message: `The JSON has more than ${MAX_VALUES} values. Send less in one request.`,
+          });
         break;
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (++depth > MAX_DEPTH) throw new ApiError("BAD_JSON", { message: `Nested deeper than ${MAX_DEPTH} levels.` });
+        if (++depth > MAX_DEPTH)
+          throw new ApiError("BAD_JSON", { message: `The JSON is nested deeper than ${MAX_DEPTH} levels.` });
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
@@ -57,7 +61,7 @@ function countMembers(text: string): number {
   return members;
 }
 
-/** Where the string that begins at `start` has its closing quote. */
+/** Index of the closing quote of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -81,7 +85,7 @@ function countFields(value: unknown): number {
   return fields;
 }
 
-/** Names the first field that stands twice in one object. Off the fast path: only for the error. */
+/** The error for the first field that occurs twice in one object. Slow: it only runs after countMembers() found one. */
 function duplicateField(text: string): ApiError {
   const open: Set<string>[] = [];
   for (let i = 0; i < text.length; i++) {

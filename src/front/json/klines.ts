@@ -16,27 +16,30 @@ import { badCombination } from "../common/errors.ts";
 
 export interface KlineQuery {
   limit: number;
-  /** Candles that open here or later; the latest ones when left out. */
+  /** Candles that open at this time or later. Undefined: the latest ones. */
   startTime: TimeMs | undefined;
   endTime: TimeMs | undefined;
 }
 
 export interface Klines {
   candles: Candle[];
-  /** Where the candle after the last one opens, if that is still within the query. */
+  /** Opening time of the candle after the last one, if it is within the query. */
   nextOpenTime: TimeMs | null;
 }
 
-/** Throws BAD_COMBINATION where there are no such candles. */
+/** Throws BAD_COMBINATION if candles of this price have no such interval. */
 export function requireCandles(priceType: PriceType, interval: Interval): void {
   if (hasCandles(priceType, interval)) return;
   const shortest = shortestInterval(priceType);
-  throw badCombination("interval", `Candles of ${priceType} prices begin with an interval of ${shortest}.`);
+  throw badCombination(
+    "interval",
+    `Candles of ${priceType} prices have no interval below ${shortest}. Ask for ${shortest} or longer.`,
+  );
 }
 
 /**
- * Candles in order of time, without gaps since the first of all, at most `limit`. `time`: the time up to which the history
- * holds all that the symbol has done (Road.releasedTime), not the clock's: no candle opens later, and those that ended
+ * At most `limit` candles, oldest first, without gaps after the first candle of the series. `time`: the time up to which the
+ * history is complete for this symbol (Engine.releasedTime), not the clock's. No candle opens later, and candles that ended
  * before it are closed.
  */
 export function readKlines(
@@ -51,7 +54,7 @@ export function readKlines(
   const asked =
     query.startTime === undefined ? stepBack(interval, through, limit - 1) : firstFrom(interval, query.startTime);
   const [before] = history.candles(series, { endTime: asked - 1, limit: 1 });
-  // Before the first one of all there is nothing to show, so the row begins with it.
+  // Without an earlier candle, the list begins with the first one of the series.
   const [first] = before ? [] : history.candles(series, { startTime: asked, endTime: through, limit: 1 });
   if (asked > through || (before ?? first) === undefined) return { candles: [], nextOpenTime: null };
   const from = first?.openTime ?? asked;
@@ -71,7 +74,7 @@ export function klineJson(instrument: Instrument, interval: Interval, candle: Ca
   );
 }
 
-/** The first interval that opens at `time` or later. */
+/** Opening time of the first interval at `time` or later. */
 function firstFrom(interval: Interval, time: TimeMs): TimeMs {
   const openTime = openTimeOf(interval, time);
   return openTime === time ? time : closeTimeOf(interval, openTime) + 1;
@@ -83,7 +86,7 @@ function stepForward(interval: Interval, openTime: TimeMs, steps: number): TimeM
   return at;
 }
 
-/** Not beyond the epoch. */
+/** At least 0. */
 function stepBack(interval: Interval, openTime: TimeMs, steps: number): TimeMs {
   let at = openTime;
   for (let i = 0; i < steps && at > 0; i++) at = openTimeOf(interval, at - 1);

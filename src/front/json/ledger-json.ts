@@ -2,7 +2,7 @@ import { SIDES } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import type { LedgerEntry } from "../../store/history/account-ledger.ts";
 
-/** An entry as JSON text. `symbol`: null when it is not of one. */
+/** An entry as JSON text. `symbol`: null for an entry that belongs to no symbol. */
 export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): string {
   const { type, amountQuanta, tradeId, orderId, transferId, fundingTime, time, sequence } = entry;
   return (
@@ -12,7 +12,7 @@ export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): stri
   );
 }
 
-/** Who trades with himself has two fills of one trade: its side tells them apart. */
+/** An account that trades with itself has two fills of one trade, so the id contains the side. */
 function entryId(
   symbol: string | null,
   { type, tradeId, side, transferId, fundingTime, sequence }: LedgerEntry,

@@ -4,13 +4,13 @@ import type { PriceTicks, QuantityLots } from "../../core/base/units.ts";
 import type { PublicTrade } from "../../core/market-data/public-trades.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 
-/** How many of the best levels of each side the checksum of a book covers. */
+/** Number of levels of each side that the checksum of a book covers. */
 export const CHECKSUM_LEVELS = 25;
 
-/** More texts than this are thrown away together: a book that wanders must not fill the memory. */
+/** Beyond this the cache is cleared, because the prices of a book drift over time. */
 const MAX_CACHED_LEVELS = 8192;
 
-/** A price level as it is printed. */
+/** A printed price level. */
 export interface LevelText {
   readonly tick: PriceTicks;
   readonly lots: QuantityLots;
@@ -20,7 +20,7 @@ export interface LevelText {
   readonly json: string;
 }
 
-/** Prints price levels of one instrument, and remembers them: most levels of a book stay as they are between two looks. */
+/** Prints the price levels of an instrument. It caches the texts, because most levels do not change between two prints. */
 export class LevelPrinter {
   private readonly texts = new Map<PriceTicks, LevelText>();
   private readonly instrument: Instrument;
@@ -44,9 +44,9 @@ export class LevelPrinter {
 export const levelsJson = (levels: readonly LevelText[]): string => `[${levels.map((level) => level.json).join(",")}]`;
 
 /**
- * Tells a client whether the book it has put together is ours: the CRC-32 (that of zlib) of the best 25 levels of each
- * side, or of all that a shallower book shows, taken in turns, best bid first: `bidPrice:bidQuantity:askPrice:askQuantity:…`
- * as they are printed. When one side has fewer levels, the rest of the other stands alone.
+ * Lets a client verify its copy of the book: the CRC-32 (as in zlib) over the best 25 levels of each side, or over all levels
+ * of a shallower book. The printed levels alternate, best bid first: `bidPrice:bidQuantity:askPrice:askQuantity:…`. When one
+ * side has no more levels, the other continues alone.
  *
  * bids 65000.5 × 1.2 and 65000 × 3, asks 65001 × 0.5 → "65000.5:1.2:65001:0.5:65000:3" → 842467022
  */
@@ -60,11 +60,11 @@ export function bookChecksum(bids: readonly LevelText[], asks: readonly LevelTex
   return crc32(text.slice(1));
 }
 
-/** 0 = there is none. */
+/** 0: there is no price. */
 export const priceJson = (instrument: Instrument, priceTicks: PriceTicks): string =>
   priceTicks === 0 ? "null" : `"${printPrice(instrument, priceTicks)}"`;
 
-/** Public trade as the API shows it, to everyone. */
+/** A public trade as JSON text. */
 export function publicTradeJson(instrument: Instrument, trade: PublicTrade): string {
   return (
     `{"tradeId":"${trade.tradeId}","symbol":"${instrument.symbol}","side":"${SIDES[trade.takerSide]}",` +

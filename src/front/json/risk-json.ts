@@ -26,7 +26,7 @@ function fundingMembers(instrument: Instrument, rate: FundingRateRecord): string
   );
 }
 
-/** `symbol`: null when the movement is not of one. */
+/** `symbol`: null for a movement that belongs to no symbol. */
 export function fundMovementJson(symbol: string | null, movement: FundMovementRecord): string {
   return (
     `{"time":${movement.time},"symbol":${symbol === null ? "null" : `"${symbol}"`},` +

@@ -20,10 +20,10 @@ async function takePort(t: TestContext): Promise<number> {
 test("an address that cannot be listened on is refused with the reason", async (t) => {
   const port = await takePort(t);
   const rows: [host: string, port: number, reason: string][] = [
-    ["127.0.0.1", port, "another program listens there"],
-    ["0.0.0.0", port, "another program listens there"],
+    ["127.0.0.1", port, "another program already listens on this port"],
+    ["0.0.0.0", port, "another program already listens on this port"],
     ["192.0.2.1", 0, "this machine has no such address"],
-    ["nowhere.invalid", 0, "no address is known for that name"],
+    ["nowhere.invalid", 0, "the host name has no address"],
   ];
   for (const [host, port, reason] of rows)
     await assert.rejects(probePort(host, port), { message: `cannot listen on ${host}:${port}: ${reason}` });
@@ -51,6 +51,9 @@ test("a start on a port that is taken ends before there is a folder", async (t) 
     encoding: "utf8",
   });
   assert.equal(status, 1);
-  assert.match(stderr, /^perpd cannot start: cannot listen on 127\.0\.0\.1:\d+: another program listens there$/m);
+  assert.match(
+    stderr,
+    /^perpd cannot start: cannot listen on 127\.0\.0\.1:\d+: another program already listens on this port$/m,
+  );
   assert.ok(!existsSync(data));
 });

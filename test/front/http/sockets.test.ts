@@ -58,7 +58,7 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
     assert.deepEqual(closed, [], `nobody is dropped after ${ms - PINGS_EVERY_MS} ms`);
     pass(PINGS_EVERY_MS);
     await until("the ping, and its answer", () => ms === SILENT_FOR_MS || pings === ms / PINGS_EVERY_MS);
-    await until("the answer", () => ms === SILENT_FOR_MS || open[1]?.heardAt === performance.now());
+    await until("the answer", () => ms === SILENT_FOR_MS || open[1]?.lastReceivedAt === performance.now());
   }
   await until("the dead line's end", () => closed.length > 0);
   assert.deepEqual(closed, [open[0]]);
@@ -90,7 +90,7 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
   await isSpread(pinged, all.length);
   pass(PINGS_EVERY_MS);
   const lively = all.at(-1) as Socket;
-  lively.heardAt = performance.now();
+  lively.lastReceivedAt = performance.now();
   pass(PINGS_EVERY_MS);
   await isSpread(closed, all.length - 1);
   await nextTurn();

@@ -42,10 +42,10 @@ test("a sound order is accepted as it is", () => {
   assert.deepEqual(placeOrder.check(JSON.parse(JSON.stringify(full))), full);
 });
 
-test("a text of another form is refused with one of the right form", () => {
+test("the error for a text of the wrong form shows a valid example", () => {
   const formOf = (order: object) => refusalOf(() => placeOrder.check({ ...GOOD, ...order })).message;
-  assert.equal(formOf({ symbol: "BTC/USDC" }), 'symbol has the wrong form; that of "BTC-PERP" is right.');
-  assert.equal(formOf({ clientOrderId: "a b" }), 'clientOrderId has the wrong form; that of "my-order-1" is right.');
+  assert.equal(formOf({ symbol: "BTC/USDC" }), 'symbol has the wrong form. A valid example is "BTC-PERP".');
+  assert.equal(formOf({ clientOrderId: "a b" }), 'clientOrderId has the wrong form. A valid example is "my-order-1".');
 });
 
 test("every text of a form that a client may send has an example to be told of", () => {

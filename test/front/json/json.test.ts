@@ -49,7 +49,7 @@ test("very many values are refused before anybody looks at them; commas in strin
 });
 
 test("who sends nothing is told so", () => {
-  assert.throws(() => parseJson(""), { message: /^There is nothing here/ });
+  assert.throws(() => parseJson(""), { message: /^The text is empty/ });
 });
 
 test("what is no JSON is refused, not guessed", () => {

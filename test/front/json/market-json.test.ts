@@ -361,6 +361,6 @@ test("an exchange whose symbols cannot be asked does not start", async () => {
       () => NOTHING,
       () => engine.time,
     ),
-    /BTC-PERP cannot be asked/,
+    /the state of BTC-PERP cannot be read/,
   );
 });

@@ -55,7 +55,7 @@ export class AccountHistory {
     const read = (kind: TransferKind): Promise<Transfer[]> =>
       this.readNewest(wanted, (query) => this.history.transfersOf(accountId, kind, query));
     const found = [...(await read("DEPOSIT")), ...(await read("WITHDRAWAL"))];
-    return found.map((transfer) => this.transfers.withdrawalUnderWay(transfer.transferId) ?? transfer);
+    return found.map((transfer) => this.transfers.pendingWithdrawal(transfer.transferId) ?? transfer);
   }
 
   private instrument(id: number): Instrument {

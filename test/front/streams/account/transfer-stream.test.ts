@@ -174,6 +174,6 @@ test("what was under way before the start is told whole when it gets on", async 
     [known(1, { txHash: "0x07", updatedAt }), sequence],
     [known(2, { status: "SENT", txHash: "0x01", reference: "rent", updatedAt }), sequence],
   ]);
-  assert.equal(transfers.withdrawalUnderWay(1), undefined);
-  assert.equal(transfers.withdrawalUnderWay(2)?.status, "SENT");
+  assert.equal(transfers.pendingWithdrawal(1), undefined);
+  assert.equal(transfers.pendingWithdrawal(2)?.status, "SENT");
 });
