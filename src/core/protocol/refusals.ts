@@ -3,7 +3,7 @@ import type { Transaction } from "./actor.ts";
 import { blank } from "./message-schema.ts";
 import { Refused } from "./replies.ts";
 
-/** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */
+/** Every code with which an actor refuses a command. Clients rely on the names. wire/error-codes.ts describes each code. */
 export const REFUSAL_CODES = [
   "INSUFFICIENT_MARGIN",
   "PRICE_OUT_OF_BAND",
@@ -50,12 +50,12 @@ export const REFUSAL_CODES = [
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** Keys end in their unit (requiredQuanta, limitTicks, nearestLots), by which the edge prints them. */
+/** The end of a key is its unit (requiredQuanta, limitTicks, nearestLots). The front prints the value by it. */
 export type RefusalDetails = Record<string, number | string>;
 
 const refused = blank(Refused);
 
-/** Answers a command with "nothing was done, and why". `field` names the part of the request that is at fault. */
+/** Answers a command with a refusal: nothing was done. `field` names the part of the request at fault. */
 export function refuse(
   transaction: Transaction,
   code: RefusalCode,
@@ -68,7 +68,7 @@ export function refuse(
   transaction.reply(refused);
 }
 
-/** As refuse(), for checks that return whether they have refused: returns true. */
+/** The same as refuse(), but returns true: for checks that return whether they refused. */
 export function refuses(
   transaction: Transaction,
   code: RefusalCode,
@@ -79,13 +79,13 @@ export function refuses(
   return true;
 }
 
-/** Refuses an order whose end is not ahead (0 = it has none); true when it did. */
+/** Refuses an order whose goodTillDate is not in the future (0: it has none). Returns whether it did. */
 export function refuseEnded(goodTillDate: TimeMs, transaction: Transaction): boolean {
   if (goodTillDate === 0 || goodTillDate > transaction.time) return false;
   return refuses(transaction, "GOOD_TILL_DATE_PASSED", "goodTillDate");
 }
 
-/** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */
+/** Refuses a command that arrives after its expiresAt (0: it never expires). Returns whether it did. */
 export function refuseLate({ expiresAt }: { readonly expiresAt: number }, transaction: Transaction): boolean {
   if (expiresAt === 0 || transaction.time <= expiresAt) return false;
   return refuses(transaction, "REQUEST_EXPIRED", "expiresAt");
