@@ -258,6 +258,9 @@ test("a folder that a newer version has written is refused, and not called damag
   });
   const before = contentOf(dir);
   const { code, stderr } = await perpd("verify", dir);
-  assert.deepEqual([code, stderr], [2, "unknown message code 60301: this was written by a newer version of perpd. Use that version.\n"]);
+  assert.deepEqual(
+    [code, stderr],
+    [2, "unknown message code 60301: this was written by a newer version of perpd. Use that version.\n"],
+  );
   assert.deepEqual(contentOf(dir), before);
 });
