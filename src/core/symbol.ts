@@ -85,8 +85,8 @@ const skipsTimers = (code: number): boolean =>
   (code >= ReadOrders.code && code <= ReadClientIds.code) || code === OrderBatch.code;
 
 /**
- * The actor of one symbol: decides each command by a function of src/core/commands, and does the work that no command waits
- * for (funding, liquidation, triggers, self-check) in bounded steps.
+ * The actor of one symbol. Each command is decided by a function of src/core/commands. Work that no command waits for
+ * (funding, liquidation, triggers, self-check) is done in bounded steps.
  */
 export class SymbolActor implements Actor {
   readonly actorId: number;
@@ -242,8 +242,8 @@ export class SymbolActor implements Actor {
   }
 
   /**
-   * Runs before the rest of a transaction: an order whose time has come must not trade in it, and its trades belong to the
-   * funding interval after the one that has ended.
+   * Runs before the rest of a transaction. An order whose time has come must not trade in it. Its trades must not pay
+   * funding of an interval that has ended before.
    */
   private runTimers(transaction: Transaction): void {
     const { open, cancelSwitches, funding } = this.state;

@@ -12,10 +12,10 @@ import type { MessageOf } from "../protocol/message-schema.ts";
 import type { AccountProjection } from "../protocol/payloads.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-/** How the account of a row stands; the row is at the mark. */
+/** The account of a row as it is now. The row must be at the current mark. */
 export const projectAccount = (state: SymbolState, row: number): AccountProjection => projectAccountAs(state, row, row);
 
-/** How it will stand once the order has filled as expected, and so much of it has come to rest. */
+/** The account after the expected fills of an order, with `restingLots` of it at rest. Works on a copy of the row. */
 export function projectAccountAfter(
   state: SymbolState,
   row: number,
@@ -52,7 +52,7 @@ function addResting(
   positions.addResting(copy, side === BUY, lots, perTick * marginPriceTicks, perTick * lossTicks);
 }
 
-/** What the fills of a taker do to its row: as trade() and settleFill() do. */
+/** Applies the expected fills to the copy. Must do what trade() and settleFill() do to a row. */
 function fill(state: SymbolState, copy: number, side: number, { fills }: DetailedPreview): void {
   const { positions, instrument } = state;
   const n = positions.numbers;
@@ -72,7 +72,7 @@ function fill(state: SymbolState, copy: number, side: number, { fills }: Detaile
   if (n[copy + MARGIN_MODE] === ISOLATED) n[copy + ISOLATED_QUANTA] = isolatedMarginAfter(state, copy, taken);
 }
 
-/** As if what the row contributes were what the copy does. */
+/** The account as if its row contributed what the copy contributes. */
 function projectAccountAs(state: SymbolState, row: number, copy: number): AccountProjection {
   const { marginTable, instrument, markTicks, positions } = state;
   const n = positions.numbers;

@@ -33,24 +33,24 @@ import { MAX_TRIGGER_ORDERS, refuseTooManyConditional } from "./conditional-plac
 import { answerDuplicate } from "./order-checks.ts";
 import type { Placement } from "./placement.ts";
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const legPlaced = blank(ConditionalOrderPlaced);
 const quantityRaised = blank(AttachedQuantityRaised);
 
-/** Orders that an account may have in a symbol: in the book, waiting, and two that came with each that was in the book before. */
+/** The most orders of an account in a symbol: resting, untriggered, and two attached ones of each order that has rested. */
 export const maxOrdersPerAccount = (maxOpenOrders: number): number =>
   maxOpenOrders + MAX_TRIGGER_ORDERS + 2 * maxOpenOrders;
 
-/** Whether a leg could not do its work: an order that fills at this price has reached the leg's trigger already. */
+/** Whether an entry at this price has already reached the leg's trigger, so that the leg makes no sense. */
 export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
   return reaches(waitsForRise(type, otherSide(entrySide)), entryTicks, leg.triggerTicks);
 }
 
 /**
- * Orders with more than the usual: an end in time, or a take-profit and a stop that come with them. These wait once the
- * order has filled, reduce-only, for as much as it has filled (Bybit's partial mode; Binance's one-triggers-the-others),
- * grow with it, end with the position, and when one of them fires the other is canceled in the same turn. What the order
- * fills after that brings new ones, for so much.
+ * Places orders with additional fields (PlaceExtended): goodTillDate, display quantity, price match, and legs, which are a
+ * take-profit and a stop-loss. When an order with legs fills, its legs are attached as reduce-only conditional orders of
+ * the filled quantity (Bybit's partial mode; Binance's one-triggers-the-others). They grow with further fills and end with
+ * the position. When one fires, the other is canceled in the same transaction, and further fills attach new ones.
  */
 export class AttachedOrders {
   private readonly instrument: Instrument;
@@ -64,7 +64,7 @@ export class AttachedOrders {
     this.placement = placement;
   }
 
-  /** `isTrial`: see trial.ts. */
+  /** `isDryRun`: see dry-run.ts. */
   place(command: MessageOf<typeof PlaceExtended>, transaction: Transaction, isDryRun = false): void {
     if (command.clientOrderId !== "" && answerDuplicate(this.state, command, transaction)) return;
     if (refuseEnded(command.goodTillDate, transaction)) return;
@@ -90,13 +90,13 @@ export class AttachedOrders {
     if (legs !== null && this.refuseTooManyLegs(command.accountId, legs, transaction)) return;
     const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isDryRun;
     const more = hasMore ? { goodTillDate, legs, displayLots, isDryRun } : null;
-    // Of the same hidden class as every other order that is placed.
+    // this.order has the hidden class of every placed order: see inSchemaShape().
     this.placement.place(Object.assign(this.order, plain), transaction, NONE, more);
   }
 
   /**
-   * Refuses legs for which the account has no room among the orders that wait; true when it did. Those of orders that are
-   * placed by now come all the same: that is two for each that may rest.
+   * Refuses legs if the account would have too many untriggered orders. Returns whether it refused. Legs of orders that
+   * rest already are attached in any case: see maxOrdersPerAccount().
    */
   private refuseTooManyLegs(
     accountId: number,
@@ -107,7 +107,7 @@ export class AttachedOrders {
     return refuseTooManyConditional(this.state, transaction, this.state.positions.draft(accountId), legCount);
   }
 
-  /** Refuses a leg that could not do its work; true when it did. */
+  /** Refuses a leg with a wrong price or a reached trigger. Returns whether it refused. */
   private refuseLeg(
     leg: AttachedLeg,
     field: string,
@@ -133,7 +133,7 @@ export class AttachedOrders {
     return true;
   }
 
-  /** Lets wait what came with the orders that this turn has filled. */
+  /** Attaches the legs of the orders that this transaction has filled. */
   attach(transaction: Transaction): void {
     const { entryFills } = this.state;
     for (const [terms, fill] of entryFills)
@@ -144,7 +144,7 @@ export class AttachedOrders {
   private attachTo(terms: OrderTerms, legs: AttachedLegs, fill: EntryFill, transaction: Transaction): void {
     const { positions } = this.state;
     const size = positions.numbers[positions.ensure(fill.accountId) + SIZE];
-    // It has only reduced a position: there is nothing to protect.
+    // The fill has only reduced an opposite position: there is nothing to protect.
     if (fill.side === BUY ? size <= 0 : size >= 0) return;
     const { takeProfitId, stopLossId } = terms;
     let siblingId = 0;
@@ -155,7 +155,7 @@ export class AttachedOrders {
     else if (legs.stopLoss !== null) this.placeLeg(legs.stopLoss, STOP, fill, siblingId, transaction);
   }
 
-  /** One that has been canceled, or was refused when it fired, stays away. */
+  /** Does nothing if the account has canceled the attached order, or if it was rejected when it fired. */
   private raiseQuantity(orderId: number, { accountId, lots }: EntryFill, transaction: Transaction): void {
     const { state } = this;
     const slot = state.findOrder(orderId);

@@ -7,10 +7,10 @@ import { refuse } from "../protocol/refusals.ts";
 import { BatchItemEnd, type Reply } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-// Filled in again for each reply: a turn hands it on before it goes on (see Turn).
+// Reused for each reply: reply() reads it and keeps nothing (see Transaction).
 const itemEnd = blank(BatchItemEnd);
 
-/** Counts the events of a turn. */
+/** Counts the events of a batch, so that replies can say which events belong to which item. */
 class BatchTransaction implements Transaction {
   readonly time: number;
   eventCount = 0;
@@ -32,16 +32,16 @@ class BatchTransaction implements Transaction {
 }
 
 /**
- * Orders to place, amend and cancel, decided one after the other in one turn: nothing comes between them, and the log has
- * all of them or none. Each item gets what it would get as a command of its own, be it a refusal that changes nothing: it
- * sees what those before it have done, and may use the margin that they have freed. Prices between them fire nothing:
- * those at the turn's end do.
+ * Decides the items of a batch (place, amend, cancel) one after the other in one transaction: no other command comes
+ * between them, and the log has all of them or none. Each item is decided like a command of its own. A refused item
+ * changes nothing and does not stop the others. An item may use the margin that items before it have freed. Triggers are
+ * checked once, at the prices at the end of the batch.
  */
 export class BatchDecision {
   private readonly state: SymbolState;
   private readonly decideItem: (item: Message, transaction: Transaction) => void;
 
-  /** `decideItem`: as a command of its own. */
+  /** `decideItem` decides an item like a command of its own. */
   constructor(state: SymbolState, decideItem: (item: Message, transaction: Transaction) => void) {
     this.state = state;
     this.decideItem = decideItem;
@@ -51,7 +51,7 @@ export class BatchDecision {
     const { state } = this;
     const counted = new BatchTransaction(transaction);
     for (const item of items) {
-      // An order needs room for what it meets, or its rest would expire; a cancel is a single event.
+      // An order needs room for the makers that it meets, or its rest would expire. A cancel is a single event.
       if (state.progress.isHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
       else this.decideItem(inSchemaShape(item), counted);
       state.progress.endPart(transaction.time);
@@ -61,6 +61,9 @@ export class BatchDecision {
   }
 }
 
-/** As the codec makes a command: what was packed as JSON has other hidden classes, and would slow all orders down. */
+/**
+ * A copy with the hidden class that the codec gives to commands. Commands from JSON have other hidden classes, which would
+ * make the code of all orders polymorphic, and slower.
+ */
 export const inSchemaShape = <M extends Message>(command: M): M =>
   Object.assign(blank(must(MESSAGE_SCHEMAS.get(command.type), "a command's type")), command) as M;

@@ -10,26 +10,26 @@ import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const set = blank(CancelAfterSet);
 
-/** Arms, arms again or disarms the account's switch in this symbol. To disarm what is not armed changes nothing. */
+/** Sets, renews or (timeoutMs 0) clears the account's cancel-after timer in this symbol. */
 export function setCancelAfter(
   state: SymbolState,
   command: MessageOf<typeof CancelAfter>,
   transaction: Transaction,
 ): void {
   const { accountId, timeoutMs } = command;
-  // By the clock that it will be compared with: the log's may be ahead of the machine's (see ActorWorker).
+  // Transaction time, because the timer is compared with it: it may be ahead of the machine's clock (see ActorWorker).
   const cancelAt = timeoutMs === 0 ? 0 : transaction.time + timeoutMs;
   if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, transaction);
   transaction.reply({ type: Done.code });
 }
 
 /**
- * Fires the switches whose time has come, before anything else of a turn: cancels all open orders of their accounts,
- * also those that wait for a price (as Binance's countdownCancelAll), and disarms them. Those that a long turn has no
- * room for come in the next ones; until then nothing trades, see refuseWhileHalted.
+ * Fires the timers whose time has come: cancels all open orders of their accounts, untriggered ones included (as Binance's
+ * countdownCancelAll), and clears the timers. Runs before the rest of a transaction. If one transaction has no room for
+ * all, the next ones go on; until then nothing trades, see refuseWhileHalted().
  */
 export function fireCancelSwitches(state: SymbolState, transaction: Transaction): void {
   while (!state.progress.isLong) {

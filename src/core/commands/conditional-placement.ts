@@ -93,7 +93,7 @@ export function refuseTooManyConditional(
   return refuses(transaction, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
 }
 
-/** What an untriggered order is to be, and the limits of the API key that asks. */
+/** The terms of an untriggered order, and the limits of the API key that asks for it. */
 export type ConditionalTerms = Pick<
   MessageOf<typeof PlaceTrigger>,
   | "side"

@@ -22,17 +22,16 @@ import type { SymbolState } from "../state/symbol-state.ts";
 import { projectAccount, projectAccountAfter } from "./account-projection.ts";
 
 /**
- * A dry run. An order that is tried goes through the checks of one that is placed, in the same lines, and is refused as
- * that would be. Where an order must succeed, it is told what it would come to, by the walk of the book by which
- * margin is reserved, but counting only what the book shows: an iceberg may give it more. Nothing is done: no event, no
- * margin taken, no client order id used up.
+ * The result of a dry run: what an order would fill and need if it were placed now. The order passes the same checks in
+ * the same code. Then it gets a preview of its fills instead of an execution: no event, no margin, no client order id is
+ * used. The preview counts shown lots only, so that it reveals no iceberg; the real order may fill more.
  */
 export interface DryRun extends DetailedPreview {
-  /** What it would have taken of the available margin. */
+  /** The margin that the order would reserve. */
   requiredQuanta: Quanta;
 }
 
-/** Of an order that meets nobody. */
+/** The result for an order that meets nobody; preview() changes it if it does. */
 export const beginDryRun = (quantityLots: QuantityLots): DryRun => ({
   lots: 0,
   quanta: 0,
@@ -44,7 +43,10 @@ export const beginDryRun = (quantityLots: QuantityLots): DryRun => ({
   requiredQuanta: 0,
 });
 
-/** `placed`: the order as it would be. */
+/**
+ * Replies with the order as it would become, and with the account before and after it. `placed`: the order as it would be
+ * placed. `isUnfillable`: it is FOK and cannot be filled as a whole.
+ */
 export function replyDryRun(
   state: SymbolState,
   transaction: Transaction,
@@ -83,7 +85,7 @@ export function replyDryRun(
   transaction.reply({ type: DryRunResult.code, requiredQuanta: dryRun.requiredQuanta, fills, before, after });
 }
 
-/** `waits`: the order as it would wait. It takes no margin. */
+/** Replies to the dry run of a conditional order. The account stays as it is: an untriggered order takes no margin. */
 export function replyConditionalDryRun(
   state: SymbolState,
   transaction: Transaction,

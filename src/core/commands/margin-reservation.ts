@@ -36,8 +36,8 @@ export class MarginReservation {
    * only reports.
    *
    * An order that only closes needs no margin and may lose all equity that backs the position, see
-   * closingBankruptcyTicks(). So one that closes and opens must have the margin of what it opens on top of the loss of
-   * what it closes. An isolated position pays that loss from its own margin.
+   * closingBankruptcyTicks(). So an order that reverses the position must have both: the loss of closing, and the
+   * margin of the lots that it opens. An isolated position pays that loss from its own margin.
    */
   reserve(
     row: number,
@@ -72,8 +72,8 @@ export class MarginReservation {
       const availableQuanta = marginTable.withdrawable(accountId);
       if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
     }
-    // An account short of margin may close, but not reverse or open, even where that needs no more than the old position
-    // or the replaced order had reserved: that margin may be lost.
+    // An account short of margin may close, but not reverse or open. That holds even if the order needs no more margin than
+    // the old position or the replaced order had: that margin may be lost by now.
     const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
     if (dryRun !== null) {
@@ -89,9 +89,9 @@ export class MarginReservation {
   }
 
   /**
-   * What the row will contribute to its account's margin once the order has filled as expected and the rest has come to
-   * rest. Leaves the row as it was; the result is SymbolState's scratch object. Of a reversing order: what it will
-   * contribute after the fills, whose loss and fee the caller adds.
+   * The row's contribution to its account's margin after the expected fills, with the rest of the order in the book. The
+   * row stays as it was. The result is a scratch object, valid until the next contribution is calculated. For a reversing
+   * order the caller must add loss and fee of the fills.
    */
   private contributionAfter(
     row: number,
@@ -131,8 +131,8 @@ export class MarginReservation {
   }
 
   /**
-   * Takes the loss and fee of closing a cross position out of the account's equity before the fills, because no margin is
-   * reserved for them. Returns null, or what is required and available: another thread may have spent or be withdrawing
+   * Takes the loss and fee of closing a cross position out of the account's equity before the fills. No margin is reserved
+   * for them. Returns null, or what is required and available: another thread may have spent or be withdrawing
    * the equity that the price check counted on.
    */
   reserveClosingLoss(row: number, isBuy: boolean): RefusalDetails | null {

@@ -26,19 +26,19 @@ import { LeverageView, MarginModeView } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const leverageSet = blank(LeverageSet);
 const marginModeSet = blank(MarginModeSet);
 const marginMoved = blank(MarginMoved);
 
-/** What a row would be after a change of its settings. */
+/** The settings of a row that decide its margin. */
 interface MarginTerms {
   leverage: number;
   marginMode: number;
   isolatedQuanta: Quanta;
 }
 
-/** Leverage, margin mode, and what is set aside: changed where the account can bear it. What is so already is no change. */
+/** Changes leverage, margin mode and isolated margin, if the account has the margin. The same value again changes nothing. */
 export class MarginSettings {
   private readonly instrument: Instrument;
   private readonly marginTable: MarginTable;
@@ -51,8 +51,8 @@ export class MarginSettings {
   }
 
   /**
-   * Lower leverage needs more margin: of a cross position and of orders from what is free, of an isolated position also
-   * as far as its bucket does not hold it (Bybit). Higher leverage gives nothing back by itself: see moveMargin().
+   * Lower leverage needs more margin, from the account's available margin. An isolated position needs only what its
+   * isolated margin lacks (Bybit). Higher leverage releases no isolated margin: the account takes it out by moveMargin().
    */
   setLeverage(command: MessageOf<typeof SetLeverage>, transaction: Transaction): void {
     const { state, instrument } = this;
@@ -65,7 +65,7 @@ export class MarginSettings {
     const terms = this.termsOf(row);
     const isLower = leverage < terms.leverage;
     if (terms.leverage !== leverage) {
-      // Less margin for the same position is new risk.
+      // Higher leverage is less margin for the same position: refuse it like new risk.
       if (refuseWhileHalted(state, transaction, isLower)) return;
       terms.leverage = leverage;
       if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.shortfallAt(row, leverage);
@@ -81,8 +81,8 @@ export class MarginSettings {
   }
 
   /**
-   * Not while orders are in the book, whose margin would change under them (Binance −4047). An open position takes its
-   * initial margin and unrealised loss with it into isolation; back, all that its bucket holds.
+   * Refused while the account has open orders, because their margin would change (Binance −4047). An open position takes
+   * its initial margin and unrealised loss into isolation, and brings all of its isolated margin back.
    */
   setMarginMode(command: MessageOf<typeof SetMarginMode>, transaction: Transaction): void {
     const { state } = this;
@@ -112,13 +112,13 @@ export class MarginSettings {
   }
 
   /**
-   * Into the bucket what the account could withdraw; out of it what is above the initial margin, unrealised losses
-   * counted and gains not (Binance, Bybit).
+   * Adds isolated margin (amount > 0), at most what the account could withdraw; or takes it out, down to the initial
+   * margin, where unrealised losses count and gains do not (Binance, Bybit).
    */
   moveMargin(command: MessageOf<typeof MoveMargin>, transaction: Transaction): void {
     const { state } = this;
     const { accountId, amountQuanta, reference } = command;
-    // First of all, so that whoever lost a reply learns of the move, whatever has become of the position.
+    // Before all other checks: a retry must get the result of the first request, whatever has become of the position.
     if (reference !== "" && this.answerDuplicate(command, transaction)) return;
     if (refuseLate(command, transaction)) return;
     const row = state.positions.find(accountId);
@@ -141,7 +141,7 @@ export class MarginSettings {
     replyPosition(state, transaction, row, { changing: true });
   }
 
-  /** A reference that was used: the same amount is answered with the position as it is, another one is refused. */
+  /** If the reference was used before: replies with the position (same amount) or refuses. Returns whether it did. */
   private answerDuplicate(
     { accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>,
     transaction: Transaction,
@@ -155,7 +155,7 @@ export class MarginSettings {
     return true;
   }
 
-  /** What the bucket lacks of the position's initial margin at a leverage. */
+  /** How much the isolated margin is below the position's initial margin at this leverage, in quanta. */
   private shortfallAt(row: number, leverage: number): Quanta {
     const n = this.state.positions.numbers;
     const before = n[row + LEVERAGE];
@@ -182,8 +182,8 @@ export class MarginSettings {
   }
 
   /**
-   * Takes what the row under these terms asks of the account more than now. Null, or what it asks and what is there.
-   * What leaves the account no worse off is not asked about: whoever is short of margin may improve on it.
+   * Reserves the margin that the row needs under these terms beyond now. Returns null, or what is required and available.
+   * A change that leaves the account no worse off always passes: an account short of margin may improve its state.
    */
   private reserve(row: number, terms: MarginTerms): RefusalDetails | null {
     const { state, marginTable } = this;

@@ -21,7 +21,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
 const { NONE, OPEN_ORDERS, SIZE } = columns;
 const { BUY, CLOSE_POSITION, GTC, GTD, LIMIT, MARKET, POST_ONLY, REDUCE_ONLY } = enums;
 
-/** What the checks have worked out about the order in hand. One object, filled in again for each order. */
+/** The results of the checks of an order. One object, filled in again for each order. */
 export interface OrderPlan {
   /** The account's row of positions. */
   row: number;
@@ -34,7 +34,7 @@ export interface OrderPlan {
   bestTicks: PriceTicks;
   /** It trades at bestTicks. */
   crosses: boolean;
-  /** What does not fill at once rests in the book. */
+  /** Lots that do not fill at once rest in the book. */
   mayRest: boolean;
   /** See marginPriceAt() and lossTicksAt(). */
   marginPriceTicks: PriceTicks;
@@ -154,7 +154,7 @@ export class OrderChecks {
   }
 
   /**
-   * Holds the position that the order may bring about to the instrument's limit and to the limits of the API key. Not for
+   * Checks the largest position that the order may lead to, by the instrument's limit and the API key's limits. Not for
    * reduce-only orders. `filledLots` fill at once, `restingLots` rest, `replacedLots` are what an amended order has at
    * rest until now.
    */

@@ -25,7 +25,7 @@ const placed = blank(OrderPlaced);
 const triggered = blank(OrderTriggered);
 const extended = blank(OrderExtended);
 
-/** What an order may have beyond a PlaceOrder. */
+/** The fields that an order may have beyond those of PlaceOrder. */
 export interface OrderOptions extends Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots"> {
   /** Reply with the expected outcome and change nothing: see dry-run.ts. */
   readonly isDryRun: boolean;

@@ -14,11 +14,11 @@ const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE
 const { OrderView, PositionView } = replies;
 const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = enums;
 
-// Filled in again for each reply: a turn hands it on before it goes on (see Turn).
+// Reused for each reply: reply() reads it and keeps nothing (see Transaction).
 const orderView = blank(OrderView);
 const positionView = blank(PositionView);
 
-/** An order that this turn leaves as it is. */
+/** Replies with an order that this transaction does not change. */
 export function replyOpenOrder(state: SymbolState, transaction: Transaction, slot: number): void {
   const { orders } = state;
   const open = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
@@ -28,7 +28,7 @@ export function replyOpenOrder(state: SymbolState, transaction: Transaction, slo
   transaction.reply(orderView);
 }
 
-/** An order that this turn changes: it will bear the turn's time and sequence. */
+/** Replies with an order that this transaction changes. Its sequence is 0, which stands for that of the transaction. */
 export function replyOrder(
   state: SymbolState,
   transaction: Transaction,
@@ -71,8 +71,8 @@ function fillOrderView(state: SymbolState, slot: number, status: number, reason:
 }
 
 /**
- * `changing`: this turn changes the position, so it will bear this turn's time and sequence. `duplicate`: an earlier one
- * did what was asked for.
+ * Replies with the position of a row. `changing`: this transaction changes it, so its time is that of the transaction, and
+ * its sequence is 0 as in replyOrder(). `duplicate`: an earlier transaction did what the command asks.
  */
 export function replyPosition(
   state: SymbolState,
@@ -101,7 +101,7 @@ export function replyPosition(
   positionView.maintenanceQuanta = ownMaintenance;
   positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
   positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
-  // Of a position that is closed the row keeps what was, of a long otherwise than of a short.
+  // The row of a closed position still holds its last values.
   positionView.fundingQuanta = size === 0 ? 0 : n[row + FUNDING];
   positionView.openedAt = size === 0 ? 0 : n[row + OPENED_AT];
   positionView.updatedAt = changing ? transaction.time : n[row + UPDATED_AT];

@@ -8,10 +8,9 @@ import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /**
- * Lets the cells say what the account may withdraw, as far as it lies with this symbol: at the last mark, and without the
- * funding that it owes. Where the account has margin in use, for a cross position or for orders in the book, it is refused
- * as long as no new risk is taken: nobody vouches for the mark by which the rest would be free. An isolated position does
- * not count: what it may lose is set aside.
+ * Brings the account's part of the margin table up to date before the ledger checks a withdrawal: at the current mark,
+ * with owed funding paid. While the symbol takes no new risk, its mark may be wrong. Then it refuses if the account uses
+ * margin here, for a cross position or open orders. An isolated position does not count: its loss is set aside already.
  */
 export function prepareWithdrawal(
   state: SymbolState,

@@ -7,20 +7,20 @@ import { blank } from "../protocol/message-schema.ts";
 import { refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-/**
- * An iceberg stands in the book with a slice of it, `displayLots` at most; the rest is hidden. The slice trades in time
- * priority like any order; when it is used up, the next one goes to the back of its price's queue (Binance, CME Globex).
- * Whatever counts money (margin, limits, what a taker may fill) counts all of it; whatever shows the book, the slice.
- * What is given up (reduce-only, amending to less) is hidden lots first, so that the slice keeps its place.
+/*
+ * An iceberg shows a slice of at most `displayLots` in the book and hides the rest. The slice has time priority like any
+ * order. When it is filled, the next slice goes to the back of the queue of its price (Binance, CME Globex). Margin,
+ * limits and takers count the whole order; market data shows the slice only. An order that shrinks (reduce-only, amended)
+ * loses hidden lots first, so that the slice keeps its place.
  */
 
-/** An iceberg comes in no more slices than this (Binance Spot, ICEBERG_PARTS), so that nobody's taker wears out on one. */
+/** The most slices of an iceberg (Binance Spot, ICEBERG_PARTS). It bounds the events of a taker that meets one. */
 const MAX_SLICES = 100;
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const sliceShown = blank(SliceShown);
 
-/** Refuses a slice that is too small or too large for an order of which so much may still trade; true when it did. */
+/** Refuses a display quantity that is too small or too large for the order. Returns whether it refused. */
 export function refuseDisplayQuantity(
   instrument: Instrument,
   transaction: Transaction,
@@ -34,11 +34,11 @@ export function refuseDisplayQuantity(
   return true;
 }
 
-/** The iceberg's next slice, out of what is hidden. */
+/** The size of the next slice, from `hiddenLots` that are left. */
 export const nextSliceLots = (state: SymbolState, slot: number, hiddenLots: QuantityLots): QuantityLots =>
   Math.min(state.terms.of(slot).displayLots, hiddenLots);
 
-/** The iceberg in hand comes to rest with its first slice. */
+/** The active taker, an iceberg, comes to rest with its first slice. */
 export function restIceberg(
   state: SymbolState,
   transaction: Transaction,
@@ -49,7 +49,7 @@ export function restIceberg(
   show(state, transaction, slot, state.orders.remainingLots(slot), 0, marginPriceTicks, lossTicks);
 }
 
-/** The resting iceberg's slice is used up: the next one goes to the back. */
+/** Replaces the used-up slice of a resting iceberg: the next one goes to the back of the queue. */
 export function showNextSlice(state: SymbolState, transaction: Transaction, slot: number): void {
   show(state, transaction, slot, state.open.hiddenLots(slot), state.nextOrderSerial, 0, 0);
 }

@@ -4,21 +4,21 @@ import type { SymbolState } from "../state/symbol-state.ts";
 import { nextSliceLots } from "./iceberg.ts";
 
 /**
- * The orders of a price in the sequence in which a taker that takes them all would meet them: the queue, and behind it
- * the further slices of its icebergs, each at the back when the one before it is used up. Changes nothing.
+ * Iterates over the orders of one price as a taker would meet them: first the queue, then the further slices of icebergs,
+ * each in the order in which it would join the back of the queue. Changes nothing.
  */
 export class LevelWalk {
-  /** What is met, and with how much: an order with all of it, an iceberg with a slice. */
+  /** The current order, and its lots: all of them, or one slice of an iceberg. */
   slot = NONE;
   lots: QuantityLots = 0;
   private state!: SymbolState;
   private nextInQueue = NONE;
-  /** Icebergs that come again, in that order: slot and hidden lots by turns. */
+  /** Icebergs with further slices: slot and hidden lots, alternating. */
   private readonly requeued: number[] = [];
   private nextRequeued = 0;
   private isShownOnly = false;
 
-  /** `isShownOnly`: the queue as everyone may know it, without what is hidden. */
+  /** `isShownOnly`: without the hidden slices, as market data shows the queue. */
   begin(state: SymbolState, priceTicks: PriceTicks, isShownOnly = false): void {
     this.state = state;
     this.isShownOnly = isShownOnly;
@@ -27,7 +27,7 @@ export class LevelWalk {
     this.nextRequeued = 0;
   }
 
-  /** False when nothing is left. */
+  /** Goes to the next order or slice. Returns false at the end. */
   next(): boolean {
     const { state, nextInQueue } = this;
     if (nextInQueue !== NONE) {
@@ -45,7 +45,7 @@ export class LevelWalk {
     return true;
   }
 
-  /** What is met is gone as a whole: nothing of it comes again. */
+  /** The current order is canceled: drop its further slices, too. */
   dropCurrent(): void {
     const { requeued } = this;
     if (requeued.length > this.nextRequeued && requeued.at(-2) === this.slot) requeued.length -= 2;

@@ -54,12 +54,13 @@ export interface TradeTerms {
 export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 0 };
 
 /**
- * Matches the order in slot `taker` with the book in price-time priority. Stops when it is filled, when its limit is
- * reached, or for one of the returned reasons, which mean that the rest must not come to rest:
+ * Matches the order in slot `taker` with the book in price-time priority, until it is filled or its limit is reached.
+ * Then it returns REASON_NONE. It may stop earlier and return a reason; then the rest must not come to rest:
  * - REASON_SELF_TRADE: self-trade prevention ends the taker.
  * - REASON_IOC_REMAINDER: the transaction is full (see SymbolState.isTransactionLong).
  * - REASON_INSUFFICIENT_MARGIN: the fills would lose more than `lossQuanta` against the mark.
- * REASON_NONE otherwise. `lossQuanta` is the loss that preview() found and that margin is reserved for. The fills can lose
+ *
+ * `lossQuanta` is the loss that preview() found and that margin is reserved for. The fills can lose
  * more only when another thread took margin from a maker after the preview: the makers behind it have worse prices.
  */
 export function match(

@@ -10,36 +10,34 @@ const { CLOSING_ORDERS, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE
 const { BUY, DECREMENT, EXPIRE_MAKER, EXPIRE_TAKER, ISOLATED, REASON_IOC_REMAINDER, REASON_NONE, REASON_SELF_TRADE } =
   enums;
 
-/** What a taker would get: exact, also with self-trade prevention and reduce-only makers in the way. */
+/** The fills of a taker, exactly as match() would, including self-trade prevention and reduce-only makers. */
 export interface Preview {
   lots: QuantityLots;
-  /** Lots × price, in quanta. */
+  /** The notional: Σ lots × price, in quanta. */
   quanta: Quanta;
-  /** What would be left to rest: nothing when self-trade prevention ends the taker. */
+  /** Lots that would rest; 0 if self-trade prevention ends the taker. */
   leftLots: QuantityLots;
 }
 
-/**
- * A preview that tells whoever asks of each trade: of what is hidden it knows nothing, or everyone could ask for the size
- * of an iceberg.
- */
+/** A preview with each fill, for a client. It counts shown lots only, or a client could find the size of an iceberg. */
 export interface DetailedPreview extends Preview {
   readonly fills: [priceTicks: PriceTicks, lots: QuantityLots][];
-  /** What the taker would have left, whether it may rest or not. */
+  /** The taker's remaining lots, whether they rest or expire. */
   remainingLots: QuantityLots;
-  /** As match() answers it. */
+  /** The reason that match() would return. */
   stopped: number;
-  /** What the taker's account gives up of its own orders, by slot. */
+  /** Lots that self-trade prevention takes from the account's own orders, by slot. */
   readonly selfTradeLots: Map<number, QuantityLots>;
 }
 
-/** Of whoever asks what is to come: none is asked while another one walks. */
+// Reused by all previews: only one runs at a time.
 const walk = new LevelWalk();
 const makerSolvency = new MakerSolvency(false);
 
 /**
- * Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker, or one that is far from the
- * mark or short of margin.
+ * Predicts what match() would do with a taker, and changes nothing. Writes the result to `out`, and to `details` if given.
+ * It sums up price levels, which is fast. It looks at single orders only where one may not trade in full: an own order, a
+ * reduce-only order, one far from the mark, or one of an account short of margin.
  */
 export function preview(
   state: SymbolState,
@@ -81,7 +79,7 @@ export function preview(
   return out;
 }
 
-/** Whether someone is short of margin whom a taker of so many lots meets at a price. */
+/** Whether a taker of `lots` meets an account that is short of margin at this price. */
 function meetsShortMaker(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
   const { book, open, orders } = state;
   let left = lots;
@@ -92,6 +90,10 @@ function meetsShortMaker(state: SymbolState, price: PriceTicks, lots: QuantityLo
   return false;
 }
 
+/**
+ * The preview order by order. It must follow match() step by step, so it is one loop like match(): the conditions can be
+ * compared side by side.
+ */
 function previewOrders(
   state: SymbolState,
   row: number,
@@ -105,12 +107,12 @@ function previewOrders(
   const { book, orders, positions } = state;
   const levels = book.opposite(side);
   const perTick = state.instrument.quantaPerTickLot;
-  let room = state.progress.room;
+  let tradesLeft = state.progress.room;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
   makerSolvency.begin();
   let wantedLots = quantityLots;
-  // What the taker has done to the turn, itself included: trades, and orders and slices that end.
+  // Events of the transaction until now: the order itself, trades, closed orders and used-up slices.
   let eventCount = 1;
   const end = (stopped: number): Preview => {
     if (details === null) return out;
@@ -135,7 +137,7 @@ function previewOrders(
           );
         else if (selfTradePrevention !== EXPIRE_TAKER) details?.selfTradeLots.set(slot, orders.remainingLots(slot));
         if (selfTradePrevention === EXPIRE_MAKER) continue;
-        // Its last lots end an order unfilled, see preventSelfTrade().
+        // A taker that decrements its last lots expires unfilled, see preventSelfTrade().
         if (selfTradePrevention !== DECREMENT || lots >= wantedLots - out.lots) return end(REASON_SELF_TRADE);
         wantedLots -= lots;
         continue;
@@ -145,8 +147,8 @@ function previewOrders(
         const closableLots = Math.max(0, closing * positions.numbers[makerRow + SIZE] - taken);
         lots = Math.min(lots, closableLots);
       }
-      // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
-      if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
+      // Each trade is at least one event: match() stops at the latest here.
+      if (lots > 0 && tradesLeft-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
       const isUnsure = lots > 0 && makerSolvency.mustCover(state, makerRow, areFar);
       if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
@@ -167,7 +169,7 @@ function previewOrders(
   return end(REASON_NONE);
 }
 
-/** Whether a taker would meet more orders than one turn may hold before it had so many lots: FOK must know before. */
+/** Whether a taker of so many lots may need more events than a transaction holds. A FOK order must know before it trades. */
 export function exceedsTransaction(
   state: SymbolState,
   side: number,
@@ -175,25 +177,25 @@ export function exceedsTransaction(
   quantityLots: QuantityLots,
 ): boolean {
   const { reduceOnlyResting, waitingCount } = state.open;
-  // An order is a lot at least, and gives up others only where there are reduce-only ones, or some that wait.
+  // Fast answer: each maker has one lot or more, and without reduce-only and untriggered orders it causes four events at most.
   if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.progress.room / 4) return false;
   const { orders, positions } = state;
   const levels = state.book.opposite(side);
   const rows = new Set<number>();
   let lots = 0;
-  let met = 0;
+  let events = 0;
   for (let price = levels.best(); crosses(side, limitTicks, price) && lots < quantityLots; price = levels.next(price)) {
     walk.begin(state, price);
     while (lots < quantityLots && walk.next()) {
       lots += walk.lots;
-      // The trade, the end of the maker's order or its next slice, funding, its isolated margin, and what the fill gives up.
+      // The trade, the end of the maker or its next slice, funding of both, isolated margin, and reduce-only orders.
       const row = orders.row(walk.slot);
-      met += (state.funding.owingCount > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
-      if (positions.numbers[row + MARGIN_MODE] === ISOLATED) met++;
-      // They go with the position, once.
-      if (!rows.has(row)) met += positions.numbers[row + CLOSING_ORDERS];
+      events += (state.funding.owingCount > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
+      if (positions.numbers[row + MARGIN_MODE] === ISOLATED) events++;
+      // Orders that end with the maker's position: once per account.
+      if (!rows.has(row)) events += positions.numbers[row + CLOSING_ORDERS];
       rows.add(row);
-      if (met >= state.progress.room) return true;
+      if (events >= state.progress.room) return true;
     }
   }
   return false;
