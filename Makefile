@@ -1,5 +1,5 @@
 # The same commands that CI calls. Nothing else has to be installed by hand: Node >= 20.15 and npm are enough.
-.PHONY: run test check bench crash fuzz help install build
+.PHONY: run test check docs bench crash fuzz help install build
 
 ARGS ?=
 KILLS ?= 200
@@ -25,6 +25,9 @@ crash: build      ## kills the server under load, again and again; make crash KI
 
 fuzz: build       ## everything that is thrown at it at random; make fuzz SEED=7 RUNS=1000 STAGES="bodies bytes"
 	SEED=$(SEED) RUNS=$(RUNS) node dist/test/fuzz/main.js $(STAGES)
+
+docs: build       ## writes the pages of docs/reference from the declarations in the code
+	node dist/src/reference/main.js docs/reference
 
 help:             ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1: /p' Makefile

@@ -18,6 +18,7 @@ const ROOMS = [
   ["store", "client"],
   ["actor", "ccxt", "cli", "examples"],
   ["front", "sandbox", "feed", "workers", "operate"],
+  ["reference"],
   ["main"],
   ["test", "bench"],
 ];

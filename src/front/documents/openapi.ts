@@ -131,7 +131,7 @@ function operationId(route: Route): string {
 }
 
 /** The first word of the path, when that names a group of endpoints. */
-function tagOf(route: Route): string {
+export function tagOf(route: Route): string {
   const first = route.path.split("/")[1] ?? "";
   if (BASE_PATH + route.path === SOCKET_PATH) return SOCKET_TAG;
   return first in TAGS ? first : "exchange";

@@ -21,7 +21,7 @@ export function metricsRoute(context: Context): Route {
 }
 
 /** The state of the exchange, and that of the process. */
-function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
+export function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {

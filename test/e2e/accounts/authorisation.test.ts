@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { CreatedApiKey, OpenSessionList } from "../../../src/client/types.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS } from "../../../src/wire/schema/trading.ts";
 import { Api, type Headers } from "../support/api.ts";
-import { declaredRoutes } from "../support/documents/documented-replies.ts";
 import { KeyHolder, openKey, signed } from "../support/keys.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "../support/server.ts";
 import { SocketClient, type SocketMessage } from "../support/socket.ts";

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { Api } from "../support/api.ts";
 import { MessageCheck } from "../support/documents/documented-messages.ts";
-import { checkReply, declaredRoutes } from "../support/documents/documented-replies.ts";
+import { checkReply } from "../support/documents/documented-replies.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;

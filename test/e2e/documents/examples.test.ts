@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
 import { socketRequests } from "../../../src/front/documents/socket-requests.ts";
-import { declaredRoutes } from "../support/documents/documented-replies.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";

@@ -4,11 +4,11 @@ import asyncapi from "@asyncapi/parser";
 import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
 import { errorsOf } from "../../../src/front/documents/route-errors.ts";
 import { socketRequests } from "../../../src/front/documents/socket-requests.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../../src/wire/error-codes.ts";
 import { CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../../src/wire/schema/trading.ts";
 import { Checker, closed, type Json } from "../../e2e/support/documents/document-checks.ts";
-import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
 
 interface Document {
   channels: Record<string, { messages: Record<string, { payload: Json; examples: { payload: unknown }[] }> }>;

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { ERRORS, errorsIn } from "../../../src/wire/error-codes.ts";
 import { Checker, closed } from "../../e2e/support/documents/document-checks.ts";
-import { declaredRoutes, responsesOf } from "../../e2e/support/documents/documented-replies.ts";
+import { responsesOf } from "../../e2e/support/documents/documented-replies.ts";
 
 interface Content {
   schema: Record<string, unknown>;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import { Input } from "../../../src/front/json/input.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { ChallengeBody, CreateKeyBody, LoginBody } from "../../../src/wire/schema/auth.ts";
 import { KlinesQuery } from "../../../src/wire/schema/market.ts";
 import { PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
-import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
 
 const GOOD = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65000.5", quantity: "0.01" };
 

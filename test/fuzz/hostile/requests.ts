@@ -1,4 +1,4 @@
-import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
+import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { Random } from "../../e2e/support/random.ts";
 import type { FuzzStage } from "../stage.ts";
 import { AttackedExchange, checkStatus } from "./attacked-exchange.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import WebSocket from "ws";
 import { asyncApiDocument } from "../../../../src/front/documents/asyncapi.ts";
 import { UNKNOWN_OP_ERRORS } from "../../../../src/front/documents/socket-requests.ts";
+import { declaredRoutes } from "../../../../src/reference/declared.ts";
 import { Checker, closed, type Json } from "./document-checks.ts";
-import { declaredRoutes } from "./documented-replies.ts";
 
 interface Document {
   channels: Record<string, { messages: Record<string, { payload: Json }> }>;

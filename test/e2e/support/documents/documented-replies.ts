@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { openApiDocument } from "../../../../src/front/documents/openapi.ts";
-import { apiRoutes } from "../../../../src/front/routes/api.ts";
-import { type Context, Symbols } from "../../../../src/front/routing/context.ts";
-import type { Route } from "../../../../src/front/routing/route.ts";
+import { declaredRoutes } from "../../../../src/reference/declared.ts";
 import { errorsIn } from "../../../../src/wire/error-codes.ts";
 import { Checker, closed, type Json } from "./document-checks.ts";
-
-/** The routes of an exchange without instruments: they are declared without touching anything else. */
-export const declaredRoutes = (): Route[] =>
-  apiRoutes({ engine: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context, "test");
 
 interface Content {
   schema: Json;

@@ -1,0 +1,9 @@
+import { apiRoutes } from "../front/routes/api.ts";
+import { type Context, Symbols } from "../front/routing/context.ts";
+import type { Route } from "../front/routing/route.ts";
+
+/** A context without an exchange behind it. Routes and metrics can be declared with it, and never run. */
+export const NO_EXCHANGE = { engine: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context;
+
+/** Every route, for readers of the declarations. No handler may be called. */
+export const declaredRoutes = (): Route[] => apiRoutes(NO_EXCHANGE, "docs");

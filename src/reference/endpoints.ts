@@ -1,0 +1,93 @@
+import type { TSchema } from "typebox";
+import { tagOf } from "../front/documents/openapi.ts";
+import { TAGS } from "../front/documents/prose.ts";
+import { errorsOf } from "../front/documents/route-errors.ts";
+import { type Access, costOf, type Route } from "../front/routing/route.ts";
+import type { ErrorCode } from "../wire/error-codes.ts";
+import { anchor, code, fieldsTable, page, table } from "./markdown.ts";
+import { costText } from "./rate-limits.ts";
+
+/** Every REST endpoint: who may call it, what it takes, what it answers, which errors it has. */
+export function endpointsPage(routes: readonly Route[]): string {
+  const tags = [...new Set(routes.map(tagOf))];
+  const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+  const overview = table(
+    ["endpoint", "who may call it", "summary"],
+    routes.map((route) => [
+      `[${code(nameOf(route))}](#${anchor(nameOf(route))})`,
+      accessText(route.access),
+      route.summary,
+    ]),
+  );
+  const groups = tags.flatMap((tag) => [
+    `## ${tag}`,
+    ...(tag in TAGS ? [TAGS[tag] as string] : []),
+    ...routes.filter((route) => tagOf(route) === tag).map((route) => endpointText(nameOf(route), route)),
+  ]);
+  return page(
+    "REST endpoints",
+    "All paths are below `/v1`. Decimals are strings. Times are milliseconds since the epoch. A running exchange serves the same text, with the schema and an example of every field, at `/docs`, and as OpenAPI 3.1 at `/v1/openapi.json`. [Errors](errors.md) lists what each code means. [Rate limits](rate-limits.md) explains the cost.",
+    overview,
+    `## ${GENERAL_ERRORS}`,
+    `These errors follow from what an endpoint takes and who may call it: ${links(generalErrors(routes))}.`,
+    ...groups,
+  );
+}
+
+const GENERAL_ERRORS = "Errors of every endpoint";
+
+/** What any route may answer beside the errors that it names itself. */
+function generalErrors(routes: readonly Route[]): ErrorCode[] {
+  const own = (route: Route): ReadonlySet<ErrorCode> => new Set(route.errors);
+  return [...new Set(routes.flatMap((route) => errorsOf(route).filter((error) => !own(route).has(error))))].sort();
+}
+
+const links = (errors: readonly ErrorCode[]): string =>
+  errors.map((error) => `[${code(error)}](errors.md#${error.toLowerCase()})`).join(", ");
+
+function errorsText({ errors = [], itemErrors }: Route): string {
+  const general = `the [errors of every endpoint](#${anchor(GENERAL_ERRORS)})`;
+  const own = errors.length === 0 ? `Errors: ${general}.` : `Errors: ${links(errors)}, and ${general}.`;
+  return itemErrors === undefined ? own : `${own}\n\nErrors of single items: ${links(itemErrors)}.`;
+}
+
+function endpointText(name: string, route: Route): string {
+  const { path, parameter, query, body, bodyOptional = false, replies } = route;
+  const [, segment] = /:(\w+)/.exec(path) ?? [];
+  const takes = [
+    ...(segment === undefined ? [] : [`Path: ${code(segment)}. ${describe(parameter)}`.trim()]),
+    ...(query === undefined ? [] : ["Query:", fieldsTable(query)]),
+    ...(body === undefined ? [] : [bodyOptional ? "Body (may be left out):" : "Body:", fieldsTable(body)]),
+  ];
+  const answers = Object.entries(replies).map(([status, schemas]) => {
+    const texts = [schemas].flat().map(describe);
+    return `${status}. ${texts.join(" Or: ")}`.trim();
+  });
+  return [
+    `### ${code(name)}`,
+    `${route.summary}.`,
+    ...(route.description === undefined ? [] : [absolute(route.description)]),
+    `${accessSentence(route.access)} ${route.access === "OPERATOR" ? "" : `Cost: ${costText(costOf(route))}.`}`.trim(),
+    ...takes.filter((text) => text !== ""),
+    ...(answers.length === 0 ? [] : [`Answers: ${answers.join(" ")}`]),
+    errorsText(route),
+  ].join("\n\n");
+}
+
+/** Descriptions are written for `/docs`, beside which the exchange serves asyncapi.json. */
+const absolute = (text: string): string => text.replaceAll("[asyncapi.json](asyncapi.json)", "`/v1/asyncapi.json`");
+
+const describe = (schema: TSchema | undefined): string => (schema as { description?: string })?.description ?? "";
+
+function accessText(access: Access): string {
+  if (access === "PUBLIC") return "everyone";
+  if (access === "SESSION") return "session";
+  return access === "OPERATOR" ? "operator token" : `session or key with ${access}`;
+}
+
+function accessSentence(access: Access): string {
+  if (access === "PUBLIC") return "Public.";
+  if (access === "SESSION") return "Needs a wallet session. An API key is not enough.";
+  if (access === "OPERATOR") return "Needs the operator token.";
+  return `Needs a session, or an API key with the permission ${code(access)}.`;
+}

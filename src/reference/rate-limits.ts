@@ -1,0 +1,43 @@
+import { type SettingName, schemaOf } from "../config/settings.ts";
+import { type Cost, SOCKET_MESSAGES_PER_SECOND } from "../front/auth/limits.ts";
+import { costOf, type Route } from "../front/routing/route.ts";
+import { OP_COSTS } from "../front/trading/operations.ts";
+import { code, page, table } from "./markdown.ts";
+
+const BUDGETS: readonly { budget: Cost["budget"]; setting: SettingName; pays: string }[] = [
+  { budget: "ORDER", setting: "orderRate", pays: "placing and changing orders" },
+  { budget: "CANCEL", setting: "cancelRate", pays: "canceling orders and closing positions" },
+  { budget: "REQUEST", setting: "requestRate", pays: "everything else" },
+];
+
+export const costText = ({ budget, weight }: Cost): string => `${weight} of the budget ${code(budget)}`;
+
+/** What each request costs, and which settings fill the budgets. */
+export function rateLimitsPage(routes: readonly Route[]): string {
+  const budgets = BUDGETS.map(({ budget, setting, pays }) => [
+    code(budget),
+    pays,
+    `${schemaOf(setting).default} a second for an account`,
+    `[${code(setting)}](settings.md)`,
+  ]);
+  const costs = routes
+    .filter(({ access }) => access !== "OPERATOR")
+    .map((route) => ({ name: `${route.method} ${route.path}`, ...costOf(route) }));
+  const ops = Object.entries(OP_COSTS).map(([op, cost]) => ({ name: op, ...cost }));
+  return page(
+    "Rate limits",
+    "Each address, each account and each API key has a token bucket for each budget. A request takes its weight from all that apply. A key gets half of its account's rate. An address gets four times the rate of an account. An empty bucket is answered `RATE_LIMITED` (429) with `Retry-After`. Nobody is banned.",
+    table(["budget", "pays for", "default rate", "setting"], budgets),
+    `A batch pays one token for each item: from ${code("CANCEL")} if it only cancels, else from ${code("ORDER")}. A WebSocket that sends more than ${SOCKET_MESSAGES_PER_SECOND} messages a second beside its trading requests is closed.`,
+    "## Weight of each endpoint",
+    costTable(costs),
+    "## Weight of each trading operation on the WebSocket",
+    costTable(ops),
+  );
+}
+
+const costTable = (rows: readonly ({ name: string } & Cost)[]): string =>
+  table(
+    ["request", "budget", "weight"],
+    rows.map(({ name, budget, weight }) => [code(name), code(budget), String(weight)]),
+  );
