@@ -197,5 +197,5 @@ test("orders triggered and filled in a transaction are no fault before it ends",
   const { events } = exchange.proceed(PLAIN.id);
   assert.ok(events.some(({ type }) => type === Traded.code));
   assert.equal(faultOf(events), undefined);
-  assert.equal(exchange.proceed(PLAIN.id).more, false, "and the check goes on behind it");
+  assert.equal(exchange.proceed(PLAIN.id).more, false, "and the check continues after it");
 });

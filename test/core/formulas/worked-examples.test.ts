@@ -135,7 +135,7 @@ for (const [equity, others, ticks] of [
 /** dYdX v4, protocol x/clob keeper/liquidations.go: P × (1 − side × MMF × TNC ÷ TMMR). Rounded in the account's favour. */
 const DYDX_BANKRUPTCIES: [size: number, price: number, equity: number, allMaintenance: number, bankrupt: number][] = [
   [1, 100, 4, 5, 96], // alone: its equity is all that it may lose
-  [1, 100, -6, 5, 106], // below zero: whoever takes it gets it dearer than it is worth
+  [1, 100, -6, 5, 106], // bankrupt: the receiver pays more than the position is worth
   [-1, 100, 4, 5, 104],
   [1, 100, 6, 15, 98], // a third of the account's margin, so a third of its equity
   [-2, 100, 6, 15, 102],

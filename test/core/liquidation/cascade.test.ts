@@ -36,7 +36,7 @@ test("prices fall by 30 % under thousands of leveraged longs: others keep tradin
     }
   };
   /** A moment passes. Between any two parts of the work, an order of an uninvolved account is answered. */
-  const look = (): void => {
+  const pass = (): void => {
     crowd.time += 250;
     note(crowd.do(PLAIN.id, make(Tick)));
     for (let more = true; more; seen.transactions++) {
@@ -53,9 +53,9 @@ test("prices fall by 30 % under thousands of leveraged longs: others keep tradin
     crowd.order(buyer, BUY, price, 100);
     crowd.order(bystander, SELL, price, 1);
     crowd.price(price);
-    for (let i = 0; i < 3; i++) look();
+    for (let i = 0; i < 3; i++) pass();
   }
-  for (let i = 0; i < 10; i++) look();
+  for (let i = 0; i < 10; i++) pass();
 
   assert.ok(seen.trades > 0 && seen.takeovers > 0 && seen.deleveraged > 0, JSON.stringify(seen));
   assert.ok(seen.mostEvents <= MOST_EVENTS, JSON.stringify(seen));

@@ -289,7 +289,7 @@ test("the account's cross liquidation cancels the orders of an isolated position
   const size = simulation.size(eth, alice);
   assert.ok(size > 0, "the cross position is there");
   simulation.order(btc, alice, BUY, 640_000, 1);
-  const bucket = view(stage, alice).isolatedQuanta;
+  const isolatedQuanta = view(stage, alice).isolatedQuanta;
   for (let i = 0; i < 4; i++) {
     simulation.time += 1000;
     simulation.price(eth, 290_000);
@@ -301,7 +301,7 @@ test("the account's cross liquidation cancels the orders of an isolated position
   for (let i = 0; i < 12; i++) simulation.tick();
   assert.equal(simulation.size(eth, alice), 0);
   assert.equal(simulation.size(btc, alice), 100);
-  assert.equal(view(stage, alice).isolatedQuanta, bucket);
+  assert.equal(view(stage, alice).isolatedQuanta, isolatedQuanta);
   assert.equal(simulation.marginTable.initial(alice), 0);
   assert.ok(simulation.marginTable.equity(alice) >= 0);
   simulation.audit();

@@ -52,7 +52,11 @@ test("below maintenance margin: closed in the book no worse than the bankruptcy 
   const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
   assert.ok(before < simulation.marginTable.maintenance(alice));
   simulation.tick();
-  assert.equal(simulation.size(btc, alice), 1000, "one look is not enough: cells may be half-way");
+  assert.equal(
+    simulation.size(btc, alice),
+    1000,
+    "one scan is not enough: another actor may be in the middle of a change",
+  );
   const events = simulation.tick();
   const trades = events.filter((event) => event.type === Traded.code) as unknown as {
     execType: number;

@@ -1,8 +1,8 @@
 import { scenario } from "../support/scenario.ts";
 
 /*
- * One lot at 100 is worth 100 USDC; maker 0.02 %, taker 0.05 %; at first leverage is 10 and maintenance 1 %. A bucket reads
- * "margin of initial of maintenance, ends where it is liquidated, where it is empty".
+ * One lot at 100 is worth 100 USDC; maker 0.02 %, taker 0.05 %; at first leverage is 10 and maintenance 1 %. `margin`
+ * prints "margin of initial of maintenance, ends at liquidation price, bankruptcy price".
  */
 
 scenario(
@@ -15,13 +15,13 @@ scenario(
   bob   sell 10 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
   # 1000 ÷ 10 set aside, 0.5 paid: (900 − 0) ÷ 10 ÷ 0.99 = 90.909.., 90 where it is empty
-  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 100 of 10 ends 91 90
   alice money                                -> equity 899.5 initial 0 orders 0 maintenance 0 free 899.5
 `,
 );
 
 scenario(
-  "the price moves the bucket, and not the account",
+  "a price changes the isolated equity, not the account",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -32,13 +32,13 @@ scenario(
   carol sell 1 @ 95                          -> NEW
   dave  buy 1 @ 95                           -> FILLED 1@95
   mark  95                                   -> 95
-  alice bucket                               -> ISOLATED 50 of 95 of 9.5 ends 91 90
+  alice margin                               -> ISOLATED 50 of 95 of 9.5 ends 91 90
   alice money                                -> equity 899.5 initial 0 orders 0 maintenance 0 free 899.5
 `,
 );
 
 scenario(
-  "what an order needs comes from the account until it fills",
+  "the margin of an order comes from the account until it fills",
   `
   mark  100                                  -> 100
   alice has 100.5                            ->
@@ -48,7 +48,7 @@ scenario(
   alice sell 10 @ 104                        -> INSUFFICIENT_MARGIN requiredQuanta=4.52 availableQuanta=0
   bob   sell 10 @ 100                        -> FILLED 10@100
   # as the maker it paid 0.2 of the 0.5 that were reserved
-  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 100 of 10 ends 91 90
   alice money                                -> equity 0.3 initial 0 orders 0 maintenance 0 free 0.3
 `,
 );
@@ -62,13 +62,13 @@ scenario(
   bob   sell 10 @ 103                        -> NEW
   alice buy 10 @ 103                         -> FILLED 10@103
   # 100 of margin and 30 of loss: worth 100 at once. 1030 − 130 = 900
-  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 100 of 10 ends 91 90
   alice money                                -> equity 869.485 initial 0 orders 0 maintenance 0 free 869.485
 `,
 );
 
 scenario(
-  "what was put in beside stays when one lot becomes more, and goes in proportion when they become one",
+  "added margin stays when the position grows, and returns in proportion when it shrinks",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -78,16 +78,16 @@ scenario(
   alice adds 50                              -> margin 60
   alice buy 3 @ 100                          -> FILLED 3@100
   # 60 and 30. 400 − 90 = 310: 78.28.. and 77.5 a lot
-  alice bucket                               -> ISOLATED 90 of 40 of 4 ends 79 78
+  alice margin                               -> ISOLATED 90 of 40 of 4 ends 79 78
   bob   buy 3 @ 100                          -> NEW
   alice sell 3 @ 100                         -> FILLED 3@100
   # 100 − 22.5 = 77.5
-  alice bucket                               -> ISOLATED 22.5 of 10 of 1 ends 79 78
+  alice margin                               -> ISOLATED 22.5 of 10 of 1 ends 79 78
 `,
 );
 
 scenario(
-  "adding to a position adds its margin, at the leverage of then",
+  "an order that adds to a position adds margin at the current leverage",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -95,15 +95,15 @@ scenario(
   bob   sell 20 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
   alice leverage 20                          -> 20
-  alice bucket                               -> ISOLATED 100 of 50 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 50 of 10 ends 91 90
   alice buy 10 @ 100                         -> FILLED 10@100
   # 50 more for 10 more: 2000 − 150 = 1850 for 20
-  alice bucket                               -> ISOLATED 150 of 100 of 20 ends 94 93
+  alice margin                               -> ISOLATED 150 of 100 of 20 ends 94 93
 `,
 );
 
 scenario(
-  "closing a part gives back its part, with what it won or lost, and moves neither end",
+  "closing a part gives back its part of the margin and its result, and moves neither price",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -113,11 +113,11 @@ scenario(
   carol buy 4 @ 98                           -> NEW
   # 4 ÷ 10 of 100, less 8 lost, less 0.196: 31.804 on top of 899.5
   alice sell 4 @ 98                          -> FILLED 4@98
-  alice bucket                               -> ISOLATED 60 of 60 of 6 ends 91 90
+  alice margin                               -> ISOLATED 60 of 60 of 6 ends 91 90
   alice money                                -> equity 931.304 initial 0 orders 0 maintenance 0 free 931.304
   carol buy 6 @ 99                           -> NEW
   alice closes                               -> FILLED 6@99
-  alice bucket                               -> ISOLATED 0 of 0 of 0 ends 0 0
+  alice margin                               -> ISOLATED 0 of 0 of 0 ends 0 0
   # all of it: 1000 − 0.5 − 8 − 0.196 − 6 − 0.297
   alice money                                -> equity 985.007 initial 0 orders 0 maintenance 0 free 985.007
 `,
@@ -134,13 +134,13 @@ scenario(
   carol sell 4 @ 102                         -> NEW
   # 4 ÷ 10 of 100, less 8 lost, less 0.204: 31.796 on top of 899.5
   alice buy 4 @ 102                          -> FILLED 4@102
-  alice bucket                               -> ISOLATED 60 of 60 of 6 ends 108 110
+  alice margin                               -> ISOLATED 60 of 60 of 6 ends 108 110
   alice money                                -> equity 931.296 initial 0 orders 0 maintenance 0 free 931.296
 `,
 );
 
 scenario(
-  "turning around closes one bucket and opens another",
+  "a reversal gives back the old margin and sets aside the new",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -150,13 +150,13 @@ scenario(
   bob   buy 30 @ 100                         -> NEW
   alice sell 25 @ 100                        -> FILLED 25@100
   # short 15 with 150: (1500 + 150) ÷ 15 ÷ 1.01 = 108.9.., 110 where it is empty
-  alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
+  alice margin                               -> ISOLATED 150 of 150 of 15 ends 108 110
   alice money                                -> equity 848.25 initial 0 orders 0 maintenance 0 free 848.25
 `,
 );
 
 scenario(
-  "turning around, what the old bucket gives back may be set aside for the new one",
+  "a reversal may use the returned margin for the new position",
   `
   mark  100                                  -> 100
   alice has 260                              ->
@@ -164,9 +164,9 @@ scenario(
   bob   sell 10 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
   bob   buy 30 @ 100                         -> NEW
-  # 159.5 are free beside the bucket's 100
+  # 159.5 are free besides the 100 set aside
   alice sell 25 @ 100                        -> FILLED 25@100
-  alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
+  alice margin                               -> ISOLATED 150 of 150 of 15 ends 108 110
   alice money                                -> equity 108.25 initial 0 orders 0 maintenance 0 free 108.25
 `,
 );
@@ -179,17 +179,17 @@ scenario(
   alice isolates                             -> ISOLATED
   bob   buy 1 @ 100                          -> NEW
   alice sell 1 @ 100                         -> FILLED 1@100
-  alice bucket                               -> ISOLATED 10 of 10 of 1 ends 108 110
+  alice margin                               -> ISOLATED 10 of 10 of 1 ends 108 110
   bob   buy 9 @ 98                           -> NEW
   alice sell 9 @ 98                          -> FILLED 9@98
   # 90 more of margin and 18 of loss: worth 100 at once
-  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 108 110
+  alice margin                               -> ISOLATED 100 of 100 of 10 ends 108 110
   alice money                                -> equity 881.509 initial 0 orders 0 maintenance 0 free 881.509
 `,
 );
 
 scenario(
-  "an order that adds to an isolated position needs what the position then needs more",
+  "an order that adds to an isolated position needs the increase of its margin",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -209,7 +209,7 @@ scenario(
 );
 
 scenario(
-  "an order against the position needs margin for what it opens, which the position's own does not pay for",
+  "an order against the position needs margin for what it opens beyond the close",
   `
   mark  100                                  -> 100
   alice has 200                              ->
@@ -227,7 +227,7 @@ scenario(
 );
 
 scenario(
-  "no order may close an isolated position where its bucket would be empty before",
+  "no order closes an isolated position beyond its bankruptcy price",
   `
   mark  100                                  -> 100
   alice has 1000                             ->
@@ -242,7 +242,7 @@ scenario(
   carol buy 4 @ 99                           -> NEW
   alice closes                               -> EXPIRED 4@99 NO_LIQUIDITY
   # 8 − 4 − 0.198 came back
-  alice bucket                               -> ISOLATED 12 of 12 of 6 ends 99 98
+  alice margin                               -> ISOLATED 12 of 12 of 6 ends 99 98
   alice money                                -> equity 983.302 initial 0 orders 0 maintenance 0 free 983.302
 `,
 );

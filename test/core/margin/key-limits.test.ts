@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "no sequence of orders takes a key past its position",
+  "no sequence of orders takes a key beyond its position limit",
   `
   mark 1000                                  -> 1000
   bob   buy 10 @ 1000                        -> NEW
@@ -25,7 +25,7 @@ scenario(
 );
 
 scenario(
-  "an API key may have limits of its own, which never keep it from getting out",
+  "limits of an API key never keep it from closing",
   `
   mark 1000                                  -> 1000
   bob   sell 30 @ 1000                       -> NEW

@@ -56,20 +56,20 @@ class Threads {
   readonly marginTable = new InterruptedMarginTable(MarginTable.allocate(64, 2).buffer, 2, 0);
   private readonly others = new MarginTable(this.marginTable.buffer, 2, 1);
   private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.marginTable);
-  private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
+  private readonly contributed = new Float64Array(64 * CONTRIBUTION_FIELDS);
   private sequence = 0;
 
   has(accountId: number, usdc: number): void {
     const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
     const at = accountId * CONTRIBUTION_FIELDS;
-    this.others.setContribution(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+    this.others.setContribution(accountId, this.contributed, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
     this.others.commit();
   }
 
   /** The other thread reserves margin for an order that it is filling. */
   reserves(accountId: number, usdc: number): boolean {
     this.others.begin();
-    return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+    return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.contributed, accountId * CONTRIBUTION_FIELDS);
   }
 
   /** An order of the other thread comes to rest. */
@@ -80,25 +80,25 @@ class Threads {
 
   /** By a price, in a transaction that stays open. */
   loses(accountId: number, usdc: number): void {
-    const [equity, unrealized, initial, positionInitial, maintenance] = this.given.subarray(
+    const [equity, unrealized, initial, positionInitial, maintenance] = this.contributed.subarray(
       accountId * CONTRIBUTION_FIELDS,
     );
     const lost = { equity: equity - usdc * QUANTA_PER_USDC, unrealized, initial, positionInitial, maintenance };
     this.others.begin();
-    this.others.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
+    this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, lost);
   }
 
   opens(accountId: number, usdc: number, initialUsdc: number): void {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
-    this.others.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
+    this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
     this.others.commit();
   }
 
   /** Whether a close on the other thread, in a transaction that stays open, may lose so much. */
   spends(accountId: number, usdc: number): boolean {
     this.others.begin();
-    return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+    return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.contributed, accountId * CONTRIBUTION_FIELDS);
   }
 
   withdraws(accountId: number, usdc: number): boolean {

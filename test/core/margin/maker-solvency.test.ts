@@ -282,7 +282,7 @@ test("a maker filled far from the mark by one liquidation has less left for the 
   const { alice } = bidding(market, lots);
   const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof OrderPlaced>[];
   const closing = said.filter(({ type }) => type === OrderPlaced.code).map(({ accountId }) => accountId);
-  assert.deepEqual(closing, failing, "in one turn");
+  assert.deepEqual(closing, failing, "in one transaction");
   assert.ok(market.exchange.marginTable.equity(alice) >= 0, `${market.exchange.marginTable.equity(alice)} are left`);
 });
 
@@ -399,13 +399,13 @@ test("an isolated position with almost no equity left loses nothing more to a ne
     btc.actorId,
     make(SetIndexPrice, { indexTicks: Math.floor(askTicks * (1 + (0.9 * nearPpm) / 1e6)) }),
   );
-  const [, bucket] = market.equities(alice);
-  assert.ok(bucket > 0);
+  const [, isolatedEquity] = market.equities(alice);
+  assert.ok(isolatedEquity > 0);
   market.exchange.do(
     btc.actorId,
     make(PlaceOrder, { accountId: bob, side: BUY, priceTicks: askTicks, quantityLots: lots }),
   );
-  assert.equal(market.equities(alice)[1], bucket);
+  assert.equal(market.equities(alice)[1], isolatedEquity);
   assert.equal(market.size(btc, alice), lots);
   assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
 });

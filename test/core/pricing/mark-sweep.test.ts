@@ -123,7 +123,7 @@ test("accounts below their margin are liquidated at the second scan, wherever th
   };
   tick();
   finish(crowd);
-  assert.equal(closed(), 12_000, "one look is not enough");
+  assert.equal(closed(), 12_000, "one scan is not enough");
   tick();
   let most = 0;
   let transactions = 0;
@@ -132,7 +132,7 @@ test("accounts below their margin are liquidated at the second scan, wherever th
     more = said.more;
     most = Math.max(most, said.events.filter(({ type }) => type === PositionTransferred.code).length);
   }
-  assert.ok(most > 0 && most <= 10, `${most} in one turn`);
+  assert.ok(most > 0 && most <= 10, `${most} in one transaction`);
   assert.ok(transactions >= 600, `${transactions} turns`);
   finish(crowd);
   assertFresh(crowd);

@@ -169,8 +169,8 @@ class Stage {
         return this.send(make(MoveMargin, { accountId, amountQuanta: toQuanta(rest[0]) }));
       case "removes":
         return this.send(make(MoveMargin, { accountId, amountQuanta: -toQuanta(rest[0]) }));
-      case "bucket":
-        return this.bucket(accountId);
+      case "margin":
+        return this.isolatedMargin(accountId);
       case "withdraws":
         return this.send(make(Withdraw, { accountId, amountQuanta: toQuanta(rest[0]) }), LEDGER);
       case "order":
@@ -402,8 +402,8 @@ class Stage {
     return `${sizeLots} cost ${printQuanta(costQuanta)} realized ${printQuanta(realizedQuanta)}`;
   }
 
-  /** An isolated position's margin, what it must hold, and where it ends. */
-  private bucket(accountId: number): string {
+  /** An isolated position's margin, initial and maintenance margin, liquidation and bankruptcy price. */
+  private isolatedMargin(accountId: number): string {
     const [reply] = this.exchange.do(this.instrument.id, make(ReadPosition, { accountId })).replies;
     if (reply.type !== PositionView.code) return "none";
     const view = reply as MessageOf<typeof PositionView>;
