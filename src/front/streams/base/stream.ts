@@ -146,3 +146,10 @@ export abstract class Stream {
     return `{${this.head},"type":"HEARTBEAT","sequence":${this.sequence}}`;
   }
 }
+
+/** A stream with subscribers, or one kept for them to resume. */
+export interface OpenStream {
+  readonly stream: Stream;
+  /** Removes the stream from those that get events. */
+  close(): void;
+}

@@ -1,0 +1,28 @@
+import { unreachable } from "../../assert.ts";
+import type { ChannelRequest } from "./channel-requests.ts";
+
+/** The topic that a request subscribes to. Equal requests of one account have the same topic and share a stream. */
+export function topicOf(request: ChannelRequest, accountId: number): string {
+  const { channel, instrument, depth, updateMs, interval, priceType } = request;
+  switch (channel) {
+    case "orderbook":
+      return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
+    case "trades":
+    case "liquidations":
+      return `${channel}/${instrument?.id}`;
+    case "ticker":
+      return `ticker/${instrument?.id}/${updateMs}`;
+    case "klines":
+      return `klines/${instrument?.id}/${interval}/${priceType}`;
+    case "orders":
+    case "fills":
+    case "positions":
+    case "funding":
+      return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
+    case "balance":
+    case "transfers":
+      return `${channel}/${accountId}`;
+    default:
+      return unreachable(channel);
+  }
+}
