@@ -10,8 +10,11 @@ export interface Problem {
   readonly retryable?: boolean | undefined;
 }
 
-/** JSON of an error answer on a WebSocket. `id`: the request's; null when it has none. */
-export function errorJson(id: string | number | null, problem: Problem, serverTime: TimeMs): string {
+/** The id of a client's request; null when it has none. */
+export type RequestId = string | number | null;
+
+/** JSON of an error answer on a WebSocket. `id`: the request's. */
+export function errorJson(id: RequestId, problem: Problem, serverTime: TimeMs): string {
   const { code, message, field, details, retryable = false } = problem;
   return JSON.stringify({ op: "error", id, code, message, field, details, retryable, serverTime });
 }

@@ -1,9 +1,8 @@
 import type { TradingOp } from "../../wire/schema/trading.ts";
 import type { Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
-import { errorJson } from "../common/socket-errors.ts";
+import { errorJson, type RequestId } from "../common/socket-errors.ts";
 import type { Answer, Log } from "../http/answer.ts";
-import type { RequestId } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
 /** A trading request on a WebSocket, and the one answer to it. When the socket closes first, nobody hears the answer. */

@@ -92,9 +92,9 @@ test("who misspells an op, a channel or a symbol is told which there are", async
   const misspelt = (message: unknown) => connect().ask(message)[0];
   assert.match(
     misspelt({ op: "order" }).message,
-    / Ops: ping, auth, subscribe, unsubscribe, order.place, .*\.margin\.$/,
+    / Use one of ping, auth, subscribe, unsubscribe, order.place, .*\.margin\.$/,
   );
-  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Channels: orderbook, trades, .*funding\.$/);
+  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Use one of orderbook, trades, .*funding\.$/);
   const { details } = misspelt(subscribe(book({ symbol: "btc-perp" })));
   assert.deepEqual(details, { known: ["BTC-PERP", "ETH-PERP"] });
 });

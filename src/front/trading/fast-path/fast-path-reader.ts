@@ -3,9 +3,9 @@ import { AmendOrder, CancelOrder, PlaceOrder } from "../../../core/protocol/comm
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts";
 import { MAX_REQUEST_ID_LENGTH } from "../../../wire/schema/channels.ts";
+import type { RequestId } from "../../common/socket-errors.ts";
 import { JsonScanner, Words } from "../../json/json-scanner.ts";
 import type { Symbols } from "../../routing/context.ts";
-import type { RequestId } from "../../streams/channel-requests.ts";
 import { hashOrder } from "../parsing/order-hash.ts";
 import {
   EXPIRES,
