@@ -69,7 +69,7 @@ export async function runSimulation(seed: number, steps: number, tampering: Tamp
   const dir = fs.mkdtempSync(join(fs.existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "perpd-universe-"));
   const database = openDatabase(dir, { probe: false });
   try {
-    return new Simulation(seed, database, tampering).run(steps);
+    return new Markets(seed, database, tampering).run(steps);
   } finally {
     // Closed before the next one: an open LMDB keeps its pages in memory.
     await database.close();
@@ -86,7 +86,7 @@ async function collectGarbage(): Promise<void> {
   (runInNewContext("gc") as () => void)();
 }
 
-class Simulation {
+class Markets {
   private readonly seed: number;
   private readonly random: Random;
   private readonly scheduler: Scheduler;
@@ -136,11 +136,11 @@ class Simulation {
       monotonic: () => this.passedMs,
     });
     this.machine = this.start();
-    const simulation = this;
+    const markets = this;
     this.traffic = new Traffic(
       {
         get time() {
-          return simulation.now;
+          return markets.now;
         },
         ask: (actorId, command) => this.askNow(actorId, command)[0] as Message,
         carryOut: () => {

@@ -22,14 +22,9 @@ import {
 import { fundingRatePpb, nextFundingTime } from "../../core/formulas/funding.ts";
 import type { Candle } from "../../core/market-data/candles.ts";
 import { Depth } from "../../core/market-data/depth.ts";
-import {
-  openInterestChange,
-  openInterestChangeOfTransfer,
-  type PublicTrade,
-  Ring,
-  toPublicTrade,
-  toPublicTransfer,
-} from "../../core/market-data/public-trades.ts";
+import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
+import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
+import { RecentBuffer } from "../../core/market-data/recent-buffer.ts";
 import { Ticker24h } from "../../core/market-data/ticker.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import {
@@ -92,10 +87,10 @@ export class SymbolMarket {
   nextFundingTime: TimeMs = 0;
   private readonly depth: Depth;
   private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
-  private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
-  private readonly liquidations = new Ring<PublicTrade>(RECENT_LIQUIDATIONS);
+  private readonly trades = new RecentBuffer<PublicTrade>(RECENT_TRADES);
+  private readonly liquidations = new RecentBuffer<PublicTrade>(RECENT_LIQUIDATIONS);
   /** Of the last two intervals: payments for the earlier one may come in the transaction that ends the later one. */
-  private readonly fundingRates = new Ring<FundingRateRecord>(2);
+  private readonly fundingRates = new RecentBuffer<FundingRateRecord>(2);
   private readonly day = new Ticker24h();
   private updatedAt: TimeMs = 0;
 
@@ -275,7 +270,7 @@ export class SymbolMarket {
   }
 }
 
-function latestPage(trades: Ring<PublicTrade>, limit: number): Page<PublicTrade> | null {
+function latestPage(trades: RecentBuffer<PublicTrade>, limit: number): Page<PublicTrade> | null {
   const data = trades.newest(limit + 1);
   if (data.length > limit) return { nextCursor: tradeCursor(data.pop() as PublicTrade), data };
   return trades.isWhole ? { data, nextCursor: null } : null;

@@ -1,11 +1,6 @@
 import { EXEC_LIQUIDATION, isCustomer } from "../../core/base/enums.ts";
-import {
-  openInterestChange,
-  openInterestChangeOfTransfer,
-  type PublicTrade,
-  toPublicTrade,
-  toPublicTransfer,
-} from "../../core/market-data/public-trades.ts";
+import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
+import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import {
   DeficitCovered,
   Deposited,

@@ -8,7 +8,7 @@ import { PriceUpdated } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
-import { Simulation } from "../support/random-markets.ts";
+import { Markets } from "../support/random-markets.ts";
 import { markOf } from "../support/reference/reference-formulas.ts";
 import { takeSeed } from "../support/seed.ts";
 
@@ -126,51 +126,50 @@ const LIMIT_PPM = 2000;
 
 /** A market in which one owner alone quotes, with several accounts, at a constant index. */
 class LoneQuoter {
-  readonly simulation = new Simulation();
-  readonly btc = this.simulation.symbols[0];
+  readonly markets = new Markets();
+  readonly btc = this.markets.symbols[0];
   readonly accounts: number[] = [];
   paidIn = 0;
   private readonly seller: number;
   private readonly buyer: number;
 
   constructor() {
-    this.simulation.fund(1_000_000);
-    this.simulation.price(this.btc, INDEX);
+    this.markets.fund(1_000_000);
+    this.markets.price(this.btc, INDEX);
     this.seller = this.open(100_000, 10);
     this.buyer = this.open(100_000, 10);
   }
 
   open(usdc: number, leverage: number): number {
-    const accountId = this.simulation.open(usdc);
+    const accountId = this.markets.open(usdc);
     this.accounts.push(accountId);
     this.paidIn += usdc * 1e6;
-    this.simulation.run(this.btc, make(SetLeverage, { accountId, leverage }));
+    this.markets.run(this.btc, make(SetLeverage, { accountId, leverage }));
     return accountId;
   }
 
   get equity(): number {
-    return this.accounts.reduce((sum, accountId) => sum + this.simulation.marginTable.equity(accountId), 0);
+    return this.accounts.reduce((sum, accountId) => sum + this.markets.marginTable.equity(accountId), 0);
   }
 
   cancel(): void {
-    for (const accountId of this.accounts) this.simulation.run(this.btc, make(CancelAll, { accountId, side: -1 }));
+    for (const accountId of this.accounts) this.markets.run(this.btc, make(CancelAll, { accountId, side: -1 }));
   }
 
   /** A trade, a bid and an ask far from the mark, within the price band; then prices, each passed to `each`. */
   pull(direction: number, each: (price: MessageOf<typeof PriceUpdated>) => void): void {
-    const { simulation, btc } = this;
+    const { markets, btc } = this;
     for (let second = 0; second < 150; second++) {
       if (second % 10 === 0) {
-        for (const accountId of [this.seller, this.buyer])
-          simulation.run(btc, make(CancelAll, { accountId, side: -1 }));
+        for (const accountId of [this.seller, this.buyer]) markets.run(btc, make(CancelAll, { accountId, side: -1 }));
         const away = Math.round(btc.state.markTicks * (1 + direction * 0.04));
-        simulation.order(btc, this.seller, SELL, away, 1);
-        simulation.order(btc, this.buyer, BUY, away, 1);
-        simulation.order(btc, this.seller, SELL, away + 1, 400);
-        simulation.order(btc, this.buyer, BUY, away - 1, 400);
+        markets.order(btc, this.seller, SELL, away, 1);
+        markets.order(btc, this.buyer, BUY, away, 1);
+        markets.order(btc, this.seller, SELL, away + 1, 400);
+        markets.order(btc, this.buyer, BUY, away - 1, 400);
       }
-      for (let quarter = 0; quarter < 4; quarter++) simulation.tick();
-      const events = simulation.price(btc, INDEX);
+      for (let quarter = 0; quarter < 4; quarter++) markets.tick();
+      const events = markets.price(btc, INDEX);
       each(events.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>);
     }
   }
@@ -189,14 +188,14 @@ test("mark, basis and premium stay within their limit of the index, whatever a l
     });
     assert.ok(furthest > 0.9 * limitTicks, `the mark follows the book as far as that: ${furthest}`);
   }
-  quoter.simulation.audit();
+  quoter.markets.audit();
 });
 
 for (const direction of [1, -1])
   test(`swinging the mark ${direction > 0 ? "up" : "down"} by a lone quoter liquidates no position that was just opened`, () => {
     const quoter = new LoneQuoter();
-    const { simulation, btc } = quoter;
-    const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+    const { markets, btc } = quoter;
+    const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
     const [winning, losing] = direction > 0 ? [BUY, SELL] : [SELL, BUY];
     const winner = quoter.open(3_000_000, 5);
     for (let round = 0; round < 2; round++) {
@@ -205,17 +204,17 @@ for (const direction of [1, -1])
       const losers = Array.from({ length: 5 }, () => quoter.open(3200, 100));
       const lots = Math.floor(290_000_000 / (btc.state.markTicks / 10));
       for (const loser of losers) {
-        simulation.order(btc, loser, losing, btc.state.markTicks, lots);
-        simulation.order(btc, winner, winning, btc.state.markTicks, lots);
-        assert.equal(Math.abs(simulation.size(btc, loser)), lots);
+        markets.order(btc, loser, losing, btc.state.markTicks, lots);
+        markets.order(btc, winner, winning, btc.state.markTicks, lots);
+        assert.equal(Math.abs(markets.size(btc, loser)), lots);
       }
       quoter.pull(direction, () => {});
       quoter.cancel();
-      for (const loser of losers) assert.equal(Math.abs(simulation.size(btc, loser)), lots);
+      for (const loser of losers) assert.equal(Math.abs(markets.size(btc, loser)), lots);
     }
-    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund);
     assert.ok(quoter.equity < quoter.paidIn, `${quoter.equity} of ${quoter.paidIn}`);
-    simulation.audit();
+    markets.audit();
   });
 
 test("a mark that is beyond the limit, from before there was one, is within it at the next price", () => {

@@ -6,47 +6,47 @@ import { DeleveragingQueue, deleveragingRank } from "../../../src/core/liquidati
 import { SetLeverage, SetMarginMode } from "../../../src/core/protocol/commands.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import { Crowd } from "../support/crowd.ts";
-import { BUY, SELL, Simulation } from "../support/random-markets.ts";
+import { BUY, Markets, SELL } from "../support/random-markets.ts";
 
 /** Longs of one lot each at rising prices, with equal money: the first has the highest profit. */
-function longs(simulation: Simulation, count: number, step = 5): number[] {
-  const [btc] = simulation.symbols;
-  simulation.price(btc, 650_000);
-  const seller = simulation.open(10_000_000);
-  simulation.run(btc, { ...blank(SetLeverage), accountId: seller, leverage: 100 } as Message);
+function longs(markets: Markets, count: number, step = 5): number[] {
+  const [btc] = markets.symbols;
+  markets.price(btc, 650_000);
+  const seller = markets.open(10_000_000);
+  markets.run(btc, { ...blank(SetLeverage), accountId: seller, leverage: 100 } as Message);
   return Array.from({ length: count }, (_, i) => {
-    const accountId = simulation.open(10_000);
-    simulation.order(btc, seller, SELL, 640_000 + i * step, 1);
-    simulation.order(btc, accountId, BUY, 640_000 + i * step, 1);
+    const accountId = markets.open(10_000);
+    markets.order(btc, seller, SELL, 640_000 + i * step, 1);
+    markets.order(btc, accountId, BUY, 640_000 + i * step, 1);
     return accountId;
   });
 }
 
-function ranksOf(simulation: Simulation, accounts: readonly number[]): number[] {
-  const [{ state }] = simulation.symbols;
+function ranksOf(markets: Markets, accounts: readonly number[]): number[] {
+  const [{ state }] = markets.symbols;
   return accounts.map((accountId) => deleveragingRank(state, state.positions.find(accountId)));
 }
 
 test("ten longs have five ranks, the highest profits first", () => {
-  const simulation = new Simulation();
-  const accounts = longs(simulation, 10);
-  assert.deepEqual(ranksOf(simulation, accounts), [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
+  const markets = new Markets();
+  const accounts = longs(markets, 10);
+  assert.deepEqual(ranksOf(markets, accounts), [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
 });
 
 test("each side is ranked by itself: the only short is first, and no position means no rank", () => {
-  const simulation = new Simulation();
-  const [alice] = longs(simulation, 3);
-  const [btc] = simulation.symbols;
-  assert.deepEqual(ranksOf(simulation, [alice - 1]), [5]);
-  const idle = simulation.open(1000);
+  const markets = new Markets();
+  const [alice] = longs(markets, 3);
+  const [btc] = markets.symbols;
+  assert.deepEqual(ranksOf(markets, [alice - 1]), [5]);
+  const idle = markets.open(1000);
   btc.state.positions.ensure(idle);
-  assert.deepEqual(ranksOf(simulation, [idle]), [0]);
+  assert.deepEqual(ranksOf(markets, [idle]), [0]);
 });
 
 test("in a large market a rank is off by at most one", () => {
-  const simulation = new Simulation();
-  const accounts = longs(simulation, 1300);
-  const ranks = ranksOf(simulation, accounts);
+  const markets = new Markets();
+  const accounts = longs(markets, 1300);
+  const ranks = ranksOf(markets, accounts);
   for (const [i, rank] of ranks.entries()) {
     const exact = 5 - Math.floor((5 * i) / accounts.length);
     assert.ok(Math.abs(rank - exact) <= 1, `place ${i}: ${rank}, not ${exact}`);
@@ -56,16 +56,16 @@ test("in a large market a rank is off by at most one", () => {
 
 test("the highest profits are closed first, each once, in whatever order they were opened", () => {
   for (const step of [5, -5]) {
-    const simulation = new Simulation();
-    const [btc] = simulation.symbols;
-    const accounts = longs(simulation, 5, step);
+    const markets = new Markets();
+    const [btc] = markets.symbols;
+    const accounts = longs(markets, 5, step);
     const [seller] = [accounts[0] - 1];
     const queue = new DeleveragingQueue();
     const { positions } = btc.state;
     const closed = accounts.map(() => {
       const accountId = positions.numbers[queue.next(btc.state, true, 0, 1) + ACCOUNT];
-      simulation.order(btc, seller, BUY, 650_000, 1);
-      simulation.order(btc, accountId, SELL, 650_000, 1);
+      markets.order(btc, seller, BUY, 650_000, 1);
+      markets.order(btc, accountId, SELL, 650_000, 1);
       return accountId;
     });
     assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
@@ -74,31 +74,31 @@ test("the highest profits are closed first, each once, in whatever order they we
 });
 
 test("profit counts relative to the cost of the position, whatever its size", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const [small] = longs(simulation, 1);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const [small] = longs(markets, 1);
   const seller = small - 1;
   // Equal money per lot, so equal leverage: eight lots with half the profit each.
-  const large = simulation.open(80_000);
-  simulation.order(btc, seller, SELL, 645_000, 8);
-  simulation.order(btc, large, BUY, 645_000, 8);
-  assert.deepEqual(ranksOf(simulation, [small, large]), [5, 3]);
+  const large = markets.open(80_000);
+  markets.order(btc, seller, SELL, 645_000, 8);
+  markets.order(btc, large, BUY, 645_000, 8);
+  assert.deepEqual(ranksOf(markets, [small, large]), [5, 3]);
 });
 
 test("the highest profits are found among more positions than are ranked at once", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const accounts = longs(simulation, 300, -5);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const accounts = longs(markets, 300, -5);
   const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
 });
 
 test("an isolated position is ranked by its own leverage, not by its account's", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const [first, second] = longs(simulation, 2);
-  simulation.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
-  assert.deepEqual(ranksOf(simulation, [first, second]), [3, 5]);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const [first, second] = longs(markets, 2);
+  markets.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
+  assert.deepEqual(ranksOf(markets, [first, second]), [3, 5]);
   const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });

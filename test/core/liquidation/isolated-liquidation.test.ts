@@ -32,13 +32,13 @@ import { PositionView } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
-import { BUY, HOUR_MS, moveTo, SELL, Simulation } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, Markets, moveTo, SELL } from "../support/random-markets.ts";
 
 /** A tick is 0.1 USDC of BTC and a lot 0.001 BTC. */
 const BTC_TICKS = 650_000;
 
 interface Stage {
-  simulation: Simulation;
+  markets: Markets;
   btc: SymbolActor;
   alice: number;
   bob: number;
@@ -47,22 +47,22 @@ interface Stage {
 
 /** Alice long (or short) so many lots at 65000 against bob, isolated, with `deposit` USDC in all. */
 function isolated(lots: number, leverage: number, deposit: number, side = BUY): Stage {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const alice = simulation.open(deposit);
-  const bob = simulation.open(10_000_000);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  simulation.price(btc, BTC_TICKS);
-  simulation.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
-  simulation.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
-  simulation.order(btc, bob, 1 - side, BTC_TICKS, lots);
-  simulation.order(btc, alice, side, BTC_TICKS, lots);
-  assert.equal(simulation.size(btc, alice), side === BUY ? lots : -lots);
-  return { simulation, btc, alice, bob, makers };
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const alice = markets.open(deposit);
+  const bob = markets.open(10_000_000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  markets.price(btc, BTC_TICKS);
+  markets.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  markets.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  markets.order(btc, bob, 1 - side, BTC_TICKS, lots);
+  markets.order(btc, alice, side, BTC_TICKS, lots);
+  assert.equal(markets.size(btc, alice), side === BUY ? lots : -lots);
+  return { markets, btc, alice, bob, makers };
 }
 
-function view({ simulation, btc }: Stage, accountId: number): MessageOf<typeof PositionView> {
-  const [reply] = simulation.run(btc, { ...blank(ReadPosition), accountId } as Message);
+function view({ markets, btc }: Stage, accountId: number): MessageOf<typeof PositionView> {
+  const [reply] = markets.run(btc, { ...blank(ReadPosition), accountId } as Message);
   assert.equal(reply?.type, PositionView.code);
   return reply as MessageOf<typeof PositionView>;
 }
@@ -99,291 +99,291 @@ test("liquidation and bankruptcy price of an isolated position, against the publ
 
 test("below its own margin it is closed in the book, with a fee to the fund; only its orders are cancelled", () => {
   const stage = isolated(1000, 100, 10_000); // 1 BTC with 650 USDC
-  const { simulation, btc, alice, makers } = stage;
-  const [, eth] = simulation.symbols;
-  simulation.price(eth, 320_000);
-  simulation.order(btc, alice, BUY, 630_000, 10);
-  simulation.order(eth, alice, BUY, 310_000, 10);
+  const { markets, btc, alice, makers } = stage;
+  const [, eth] = markets.symbols;
+  markets.price(eth, 320_000);
+  markets.order(btc, alice, BUY, 630_000, 10);
+  markets.order(eth, alice, BUY, 310_000, 10);
   const before = view(stage, alice);
   assert.equal(before.isolatedQuanta, 650e6);
   assert.equal(before.maintenanceQuanta, 260e6);
   assert.equal(before.bankruptcyTicks, 643_500);
   assert.equal(before.liquidationTicks, Math.ceil(643_500 / 0.996));
   // Halfway nothing happens, whatever the account has in total.
-  moveTo(simulation, 646_200, makers);
-  for (let i = 0; i < 3; i++) assert.deepEqual(of(simulation.tick(), Traded), []);
-  moveTo(simulation, 645_000, makers); // 150 left
-  simulation.order(btc, makers[1], BUY, 644_900, 2000);
-  const cross = simulation.marginTable.equity(alice);
-  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-  const events = simulation.tick();
+  moveTo(markets, 646_200, makers);
+  for (let i = 0; i < 3; i++) assert.deepEqual(of(markets.tick(), Traded), []);
+  moveTo(markets, 645_000, makers); // 150 left
+  markets.order(btc, makers[1], BUY, 644_900, 2000);
+  const cross = markets.marginTable.equity(alice);
+  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+  const events = markets.tick();
   const [trade, ...more] = of(events, Traded);
   assert.deepEqual([more.length, trade?.execType, trade?.priceTicks], [0, EXEC_LIQUIDATION, 644_900]);
-  assert.equal(simulation.size(btc, alice), 0);
+  assert.equal(markets.size(btc, alice), 0);
   assert.deepEqual(
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_LIQUIDATION]],
   );
   // 150 − 10 for the price. The fee of 0.5 % of 64490 is limited to what is above bankruptcy: 140.
   assert.equal(trade?.takerFeeQuanta, 140e6);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, 140e6);
-  assert.equal(simulation.marginTable.equity(alice), cross);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT) - fund, 140e6);
+  assert.equal(markets.marginTable.equity(alice), cross);
   // The order in the other symbol is still there.
-  assert.ok(simulation.marginTable.initial(alice) > 0 && simulation.marginTable.positionInitial(alice) === 0);
-  simulation.audit();
+  assert.ok(markets.marginTable.initial(alice) > 0 && markets.marginTable.positionInitial(alice) === 0);
+  markets.audit();
 });
 
 test("with an empty book, the fund takes over at the bankruptcy price, to the quantum", () => {
   for (const side of [BUY, SELL]) {
     const stage = isolated(1000, 100, 10_000, side);
-    const { simulation, btc, alice, makers } = stage;
-    const cross = simulation.marginTable.equity(alice);
-    moveTo(simulation, side === BUY ? 644_500 : 655_500, makers);
+    const { markets, btc, alice, makers } = stage;
+    const cross = markets.marginTable.equity(alice);
+    moveTo(markets, side === BUY ? 644_500 : 655_500, makers);
     const { isolatedQuanta } = view(stage, alice);
     assert.equal(isolatedQuanta, 100e6);
-    const [transfer] = of(simulation.tick(), PositionTransferred);
+    const [transfer] = of(markets.tick(), PositionTransferred);
     assert.deepEqual([transfer?.counterpartyId, transfer?.execType], [INSURANCE_ACCOUNT, EXEC_LIQUIDATION]);
     assert.equal(transfer?.quanta, side === BUY ? 64_350e6 : 65_650e6);
-    assert.equal(simulation.marginTable.equity(alice), cross);
-    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 100e6);
-    assert.equal(simulation.size(btc, alice), 0);
-    simulation.audit();
+    assert.equal(markets.marginTable.equity(alice), cross);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 100e6);
+    assert.equal(markets.size(btc, alice), 0);
+    markets.audit();
   }
 });
 
 test("the fund sells what it took over near the mark, a fifth at each scan", () => {
   for (const side of [BUY, SELL]) {
-    const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
+    const { markets, btc, makers } = isolated(1000, 100, 10_000, side);
     const ticks = side === BUY ? 644_500 : 655_500;
-    moveTo(simulation, ticks, makers);
-    simulation.tick();
+    moveTo(markets, ticks, makers);
+    markets.tick();
     const sign = side === BUY ? 1 : -1;
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // It recovers its cost and the fee, so it may go further than a quarter of the maintenance margin.
     const limit = side === BUY ? Math.ceil(643_500 / (1 - 0.0005)) : Math.floor(656_500 / (1 + 0.0005));
     assert.ok(Math.abs(ticks - limit) > (ticks * 0.004) / 4);
-    simulation.order(btc, makers[1], side, limit - sign, 5000);
-    simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
-    simulation.order(btc, makers[1], side, limit, 5000);
-    simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 800);
-    simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 640);
-    simulation.audit();
+    markets.order(btc, makers[1], side, limit - sign, 5000);
+    markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    markets.order(btc, makers[1], side, limit, 5000);
+    markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 640);
+    markets.audit();
   }
 });
 
 test("the fund does not sell for less because a lone quoter has moved the mark", () => {
   for (const side of [BUY, SELL]) {
-    const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
-    simulation.fund(1_000_000);
-    moveTo(simulation, side === BUY ? 644_500 : 655_500, makers);
-    simulation.tick();
+    const { markets, btc, makers } = isolated(1000, 100, 10_000, side);
+    markets.fund(1_000_000);
+    moveTo(markets, side === BUY ? 644_500 : 655_500, makers);
+    markets.tick();
     const sign = side === BUY ? 1 : -1;
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // The index moves against it, and one owner alone trades in the book, 0.2 % further.
     const index = 650_000 - sign * 8000;
     for (let i = 0; i < 150; i++) {
       const ticks = index - sign * 1400;
-      simulation.order(btc, makers[0], SELL, ticks, 1);
-      simulation.order(btc, makers[1], BUY, ticks, 1);
-      simulation.order(btc, makers[0], SELL, ticks + 1, 1);
-      simulation.order(btc, makers[1], BUY, ticks - 1, 1);
-      simulation.price(btc, index);
-      for (const accountId of makers) simulation.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+      markets.order(btc, makers[0], SELL, ticks, 1);
+      markets.order(btc, makers[1], BUY, ticks, 1);
+      markets.order(btc, makers[0], SELL, ticks + 1, 1);
+      markets.order(btc, makers[1], BUY, ticks - 1, 1);
+      markets.price(btc, index);
+      for (const accountId of makers) markets.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
     const { markTicks } = btc.state;
     assert.ok(sign * (index - markTicks) > index * 0.0018, `mark ${markTicks}`);
     // At a loss it sells a quarter of the maintenance margin from the index, not from that mark.
     const limit = index - sign * Math.floor((markTicks * 0.004) / 4);
-    simulation.order(btc, makers[1], side, limit - sign, 5000);
-    simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
-    simulation.order(btc, makers[1], side, limit, 5000);
-    simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 800);
-    simulation.audit();
+    markets.order(btc, makers[1], side, limit - sign, 5000);
+    markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    markets.order(btc, makers[1], side, limit, 5000);
+    markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    markets.audit();
   }
 });
 
 test("a reduce-only order near the mark does not close a position for more than its isolated equity", () => {
   const stage = isolated(4500, 100, 20_000);
-  const { simulation, btc, alice, bob } = stage;
-  simulation.fund(1_000_000);
-  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-  simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
+  const { markets, btc, alice, bob } = stage;
+  markets.fund(1_000_000);
+  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+  markets.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
   // Just above its liquidation price; then one step of the index, and an order within the maintenance margin of that.
   const before = Math.ceil(BTC_TICKS * (1 - 0.0058));
   const behind = Math.ceil(before * (1 - 0.0029));
   const priceTicks = Math.ceil(behind * (1 - 0.0039));
   const closing = { accountId: alice, side: SELL, priceTicks, quantityLots: 4500, flags: REDUCE_ONLY };
-  assert.equal(of(simulation.run(btc, make(PlaceOrder, closing)), OrderPlaced).length, 1);
+  assert.equal(of(markets.run(btc, make(PlaceOrder, closing)), OrderPlaced).length, 1);
   const row = btc.state.positions.find(alice);
   const amountQuanta = -Math.floor(removableMargin(btc.state, row));
-  simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
-  simulation.price(btc, before);
-  simulation.price(btc, behind);
+  markets.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
+  markets.price(btc, before);
+  markets.price(btc, behind);
   assert.ok(isolatedEquity(btc.state, row) > 0);
-  const said = simulation.order(btc, bob, BUY, priceTicks, 4500);
+  const said = markets.order(btc, bob, BUY, priceTicks, 4500);
   assert.equal(of(said, OrderClosed)[0]?.reason, REASON_INSUFFICIENT_MARGIN);
-  for (let i = 0; i < 8; i++) simulation.tick();
-  assert.ok(simulation.marginTable.equity(INSURANCE_ACCOUNT) >= fund);
-  simulation.audit();
+  for (let i = 0; i < 8; i++) markets.tick();
+  assert.ok(markets.marginTable.equity(INSURANCE_ACCOUNT) >= fund);
+  markets.audit();
 });
 
 test("a jump beyond the bankruptcy price is paid by the fund, then by the other side, never by the account", () => {
   for (const hasFund of [true, false]) {
-    const { simulation, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
-    if (hasFund) simulation.fund(10_000);
-    const cross = simulation.marginTable.equity(alice);
-    const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-    moveTo(simulation, 620_000, makers); // 3000 lost of 650
-    const [transfer, ...more] = of(simulation.tick(), PositionTransferred);
+    const { markets, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
+    if (hasFund) markets.fund(10_000);
+    const cross = markets.marginTable.equity(alice);
+    const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+    moveTo(markets, 620_000, makers); // 3000 lost of 650
+    const [transfer, ...more] = of(markets.tick(), PositionTransferred);
     assert.equal(more.length, 0);
     assert.equal(transfer?.execType, hasFund ? EXEC_LIQUIDATION : EXEC_ADL);
     assert.equal(transfer?.counterpartyId, hasFund ? INSURANCE_ACCOUNT : bob);
-    assert.equal(simulation.marginTable.equity(alice), cross);
-    assert.equal(simulation.size(btc, alice), 0);
-    if (hasFund) assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund - 2350e6);
-    simulation.audit();
+    assert.equal(markets.marginTable.equity(alice), cross);
+    assert.equal(markets.size(btc, alice), 0);
+    if (hasFund) assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund - 2350e6);
+    markets.audit();
   }
 });
 
 test("a large position is closed in steps, until its equity is enough for the rest", () => {
   const stage = isolated(10_000, 100, 100_000); // 10 BTC: 650,000 USDC, at no more than 50x: 13,000 set aside
-  const { simulation, btc, alice, makers } = stage;
+  const { markets, btc, alice, makers } = stage;
   const { isolatedQuanta, maintenanceQuanta } = view(stage, alice);
   assert.equal(isolatedQuanta, 13_000e6);
   // 10 BTC lose 1 USDC a tick: to about 200 below the maintenance margin.
   const ticks = BTC_TICKS - Math.ceil((isolatedQuanta - maintenanceQuanta + 200e6) / 1e6);
-  moveTo(simulation, ticks, makers);
-  simulation.order(btc, makers[1], BUY, ticks, 100_000);
-  const cross = simulation.marginTable.equity(alice);
-  simulation.tick();
-  assert.equal(simulation.size(btc, alice), 8000);
+  moveTo(markets, ticks, makers);
+  markets.order(btc, makers[1], BUY, ticks, 100_000);
+  const cross = markets.marginTable.equity(alice);
+  markets.tick();
+  assert.equal(markets.size(btc, alice), 8000);
   const after = view(stage, alice);
   assert.ok(after.isolatedQuanta >= after.maintenanceQuanta);
-  for (let i = 0; i < 3; i++) simulation.tick();
-  assert.equal(simulation.size(btc, alice), 8000);
-  assert.equal(simulation.marginTable.equity(alice), cross);
-  simulation.audit();
+  for (let i = 0; i < 3; i++) markets.tick();
+  assert.equal(markets.size(btc, alice), 8000);
+  assert.equal(markets.marginTable.equity(alice), cross);
+  markets.audit();
 });
 
 test("margin added in time prevents a liquidation", () => {
-  const { simulation, btc, alice, makers } = isolated(1000, 100, 10_000);
-  moveTo(simulation, 645_000, makers);
-  simulation.run(btc, { ...blank(MoveMargin), accountId: alice, amountQuanta: 1000e6 } as Message);
-  for (let i = 0; i < 3; i++) simulation.tick();
-  assert.equal(simulation.size(btc, alice), 1000);
+  const { markets, btc, alice, makers } = isolated(1000, 100, 10_000);
+  moveTo(markets, 645_000, makers);
+  markets.run(btc, { ...blank(MoveMargin), accountId: alice, amountQuanta: 1000e6 } as Message);
+  for (let i = 0; i < 3; i++) markets.tick();
+  assert.equal(markets.size(btc, alice), 1000);
 });
 
 test("the account's cross liquidation cancels the orders of an isolated position, and leaves it alone", () => {
   const stage = isolated(100, 10, 3000);
-  const { simulation, btc, alice, makers } = stage;
-  const [, eth] = simulation.symbols;
-  simulation.price(eth, 320_000);
-  simulation.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
-  simulation.order(eth, makers[0], SELL, 320_000, 3000);
-  simulation.order(eth, alice, BUY, 320_000, 3000);
-  const size = simulation.size(eth, alice);
+  const { markets, btc, alice, makers } = stage;
+  const [, eth] = markets.symbols;
+  markets.price(eth, 320_000);
+  markets.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  markets.order(eth, makers[0], SELL, 320_000, 3000);
+  markets.order(eth, alice, BUY, 320_000, 3000);
+  const size = markets.size(eth, alice);
   assert.ok(size > 0, "the cross position is there");
-  simulation.order(btc, alice, BUY, 640_000, 1);
+  markets.order(btc, alice, BUY, 640_000, 1);
   const isolatedQuanta = view(stage, alice).isolatedQuanta;
   for (let i = 0; i < 4; i++) {
-    simulation.time += 1000;
-    simulation.price(eth, 290_000);
-    simulation.order(eth, makers[0], SELL, 290_000, 1);
-    simulation.order(eth, makers[1], BUY, 290_000, 1);
+    markets.time += 1000;
+    markets.price(eth, 290_000);
+    markets.order(eth, makers[0], SELL, 290_000, 1);
+    markets.order(eth, makers[1], BUY, 290_000, 1);
   }
-  simulation.price(eth, 290_000);
-  simulation.price(btc, BTC_TICKS);
-  for (let i = 0; i < 12; i++) simulation.tick();
-  assert.equal(simulation.size(eth, alice), 0);
-  assert.equal(simulation.size(btc, alice), 100);
+  markets.price(eth, 290_000);
+  markets.price(btc, BTC_TICKS);
+  for (let i = 0; i < 12; i++) markets.tick();
+  assert.equal(markets.size(eth, alice), 0);
+  assert.equal(markets.size(btc, alice), 100);
   assert.equal(view(stage, alice).isolatedQuanta, isolatedQuanta);
-  assert.equal(simulation.marginTable.initial(alice), 0);
-  assert.ok(simulation.marginTable.equity(alice) >= 0);
-  simulation.audit();
+  assert.equal(markets.marginTable.initial(alice), 0);
+  assert.ok(markets.marginTable.equity(alice) >= 0);
+  markets.audit();
 });
 
 test("funding is paid from the isolated margin", () => {
   const stage = isolated(333, 10, 100_000);
-  const { simulation, btc, alice } = stage;
-  const cross = simulation.marginTable.equity(alice);
-  simulation.time = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS + 1;
-  const events = simulation.price(btc, BTC_TICKS);
+  const { markets, btc, alice } = stage;
+  const cross = markets.marginTable.equity(alice);
+  markets.time = Math.ceil(markets.time / HOUR_MS) * HOUR_MS + 1;
+  const events = markets.price(btc, BTC_TICKS);
   const payment = of(events, FundingPaid).find(({ accountId }) => accountId === alice);
   assert.equal(payment?.amountQuanta, -270_563);
   assert.equal(view(stage, alice).isolatedQuanta, 2_164_500_000 - 270_563);
-  assert.equal(simulation.marginTable.equity(alice), cross);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(alice), cross);
+  markets.audit();
 });
 
 test("an isolated counterparty keeps its profit when it is deleveraged", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const alice = simulation.open(700);
-  const dave = simulation.open(10_000);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  simulation.price(btc, BTC_TICKS);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const alice = markets.open(700);
+  const dave = markets.open(10_000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  markets.price(btc, BTC_TICKS);
   for (const accountId of [alice, dave]) {
-    simulation.run(btc, { ...blank(SetLeverage), accountId, leverage: 100 } as Message);
-    simulation.run(btc, { ...blank(SetMarginMode), accountId, marginMode: ISOLATED } as Message);
+    markets.run(btc, { ...blank(SetLeverage), accountId, leverage: 100 } as Message);
+    markets.run(btc, { ...blank(SetMarginMode), accountId, marginMode: ISOLATED } as Message);
   }
-  simulation.order(btc, dave, SELL, BTC_TICKS, 1000);
-  simulation.order(btc, alice, BUY, BTC_TICKS, 1000);
+  markets.order(btc, dave, SELL, BTC_TICKS, 1000);
+  markets.order(btc, alice, BUY, BTC_TICKS, 1000);
   const { positions } = btc.state;
   assert.equal(positions.open.length, 2);
-  const cross = simulation.marginTable.equity(dave);
-  moveTo(simulation, 620_000, makers);
-  simulation.tick();
-  assert.equal(simulation.size(btc, alice), 0);
-  assert.equal(simulation.size(btc, dave), 0);
+  const cross = markets.marginTable.equity(dave);
+  moveTo(markets, 620_000, makers);
+  markets.tick();
+  assert.equal(markets.size(btc, alice), 0);
+  assert.equal(markets.size(btc, dave), 0);
   // Alice's bankruptcy price is 64,350. Dave's short gains 650 there, and gives back its margin of 650.
-  assert.equal(simulation.marginTable.equity(dave), cross + 1300e6);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(dave), cross + 1300e6);
+  markets.audit();
 });
 
 test("covering a negative cross margin neither uses isolated positions nor adds to them", () => {
   const stage = isolated(100, 10, 3000);
-  const { simulation, alice } = stage;
-  simulation.fund(1000);
+  const { markets, alice } = stage;
+  markets.fund(1000);
   const before = view(stage, alice).isolatedQuanta;
   // As if another symbol had left the account below zero.
   const other = new Float64Array(5);
-  simulation.marginTable.setContribution(alice, other, 0, {
-    equity: -simulation.marginTable.equity(alice) - 7,
+  markets.marginTable.setContribution(alice, other, 0, {
+    equity: -markets.marginTable.equity(alice) - 7,
     unrealized: 0,
     initial: 0,
     positionInitial: 0,
     maintenance: 0,
   });
-  assert.equal(simulation.marginTable.equity(alice), -7);
-  simulation.tick();
-  const [covered, ...more] = of(simulation.tick(), DeficitCovered);
+  assert.equal(markets.marginTable.equity(alice), -7);
+  markets.tick();
+  const [covered, ...more] = of(markets.tick(), DeficitCovered);
   assert.deepEqual([covered?.accountId, covered?.amountQuanta, more.length], [alice, 7, 0]);
-  assert.equal(simulation.marginTable.equity(alice), 0);
+  assert.equal(markets.marginTable.equity(alice), 0);
   assert.equal(view(stage, alice).isolatedQuanta, before);
-  simulation.audit();
+  markets.audit();
 });
 
 test("deleveraging costs an isolated counterparty at most its equity; if there is no other, the fund pays the rest", () => {
-  const { simulation, btc, bob, makers } = isolated(1000, 100, 10_000);
-  const dave = simulation.open(10_000);
-  simulation.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
-  simulation.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
-  moveTo(simulation, 620_000, makers);
+  const { markets, btc, bob, makers } = isolated(1000, 100, 10_000);
+  const dave = markets.open(10_000);
+  markets.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
+  markets.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
+  moveTo(markets, 620_000, makers);
   // The others could bear it.
-  simulation.order(btc, makers[0], BUY, 620_000, 3);
-  simulation.order(btc, makers[1], SELL, 620_000, 3);
+  markets.order(btc, makers[0], BUY, 620_000, 3);
+  markets.order(btc, makers[1], SELL, 620_000, 3);
   // Dave takes over bob's side, at 62,000.
-  simulation.order(btc, bob, BUY, 620_000, 1000);
-  simulation.order(btc, dave, SELL, 620_000, 1000);
-  assert.equal(simulation.size(btc, dave), -1000);
-  const cross = simulation.marginTable.equity(dave);
-  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-  const events = simulation.tick();
+  markets.order(btc, bob, BUY, 620_000, 1000);
+  markets.order(btc, dave, SELL, 620_000, 1000);
+  assert.equal(markets.size(btc, dave), -1000);
+  const cross = markets.marginTable.equity(dave);
+  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+  const events = markets.tick();
   assert.deepEqual(
     of(events, PositionTransferred).map(({ counterpartyId, quanta }) => [counterpartyId, quanta]),
     [[dave, 64_350e6]],
@@ -393,53 +393,53 @@ test("deleveraging costs an isolated counterparty at most its equity; if there i
     of(events, DeficitCovered).map(({ accountId, amountQuanta }) => [accountId, amountQuanta]),
     [[dave, 1730e6]],
   );
-  assert.equal(simulation.marginTable.equity(dave), cross);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund - 1730e6);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(dave), cross);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund - 1730e6);
+  markets.audit();
 });
 
 /** Alice's isolated order for BTC rests. A cross position in ETH has lost the margin that it reserved. */
 function spentElsewhere() {
-  const simulation = new Simulation();
-  const [btc, eth] = simulation.symbols;
-  const alice = simulation.open(2950);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  simulation.price(btc, BTC_TICKS);
-  simulation.price(eth, 320_000);
-  simulation.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
-  simulation.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
-  simulation.order(eth, makers[0], SELL, 320_000, 3000);
-  simulation.order(eth, alice, BUY, 320_000, 3000); // 96,000 USDC
-  simulation.order(btc, alice, BUY, BTC_TICKS, 100);
-  simulation.order(eth, makers[0], SELL, 314_000, 1);
-  simulation.order(eth, makers[1], BUY, 314_000, 1);
-  simulation.price(eth, 314_000); // 1800 lost
-  return { simulation, btc, alice, maker: makers[1] };
+  const markets = new Markets();
+  const [btc, eth] = markets.symbols;
+  const alice = markets.open(2950);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  markets.price(btc, BTC_TICKS);
+  markets.price(eth, 320_000);
+  markets.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  markets.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  markets.order(eth, makers[0], SELL, 320_000, 3000);
+  markets.order(eth, alice, BUY, 320_000, 3000); // 96,000 USDC
+  markets.order(btc, alice, BUY, BTC_TICKS, 100);
+  markets.order(eth, makers[0], SELL, 314_000, 1);
+  markets.order(eth, makers[1], BUY, 314_000, 1);
+  markets.price(eth, 314_000); // 1800 lost
+  return { markets, btc, alice, maker: makers[1] };
 }
 
 test("a fill sets aside no more than the account has beyond the maintenance margin of its cross positions", () => {
-  const { simulation, btc, alice, maker } = spentElsewhere();
-  const free = simulation.marginTable.equity(alice) - simulation.marginTable.maintenance(alice);
-  assert.ok(free > 0 && free < 650e6 && simulation.marginTable.available(alice) < 0);
-  simulation.order(btc, maker, SELL, BTC_TICKS, 100);
+  const { markets, btc, alice, maker } = spentElsewhere();
+  const free = markets.marginTable.equity(alice) - markets.marginTable.maintenance(alice);
+  assert.ok(free > 0 && free < 650e6 && markets.marginTable.available(alice) < 0);
+  markets.order(btc, maker, SELL, BTC_TICKS, 100);
   const { positions } = btc.state;
   const row = positions.find(alice);
-  assert.equal(simulation.size(btc, alice), 100);
+  assert.equal(markets.size(btc, alice), 100);
   assert.equal(isolatedEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
-  assert.equal(simulation.marginTable.equity(alice), simulation.marginTable.maintenance(alice));
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(alice), markets.marginTable.maintenance(alice));
+  markets.audit();
 });
 
 test("a maker far from the mark sets aside at most what its cross positions leave, and is cancelled if it needs more", () => {
-  const { simulation, btc, alice, maker } = spentElsewhere();
-  simulation.price(btc, 570_000); // the order would lose 800
-  const equity = simulation.marginTable.equity(alice);
-  assert.ok(equity > 900e6 && equity - simulation.marginTable.maintenance(alice) < 800e6);
-  const events = simulation.order(btc, maker, SELL, BTC_TICKS, 100);
+  const { markets, btc, alice, maker } = spentElsewhere();
+  markets.price(btc, 570_000); // the order would lose 800
+  const equity = markets.marginTable.equity(alice);
+  assert.ok(equity > 900e6 && equity - markets.marginTable.maintenance(alice) < 800e6);
+  const events = markets.order(btc, maker, SELL, BTC_TICKS, 100);
   assert.deepEqual(
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_INSUFFICIENT_MARGIN]],
   );
-  assert.equal(simulation.size(btc, alice), 0);
-  simulation.audit();
+  assert.equal(markets.size(btc, alice), 0);
+  markets.audit();
 });

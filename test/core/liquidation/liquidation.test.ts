@@ -37,52 +37,52 @@ import { Crowd } from "../support/crowd.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { runMargin } from "../support/margin-run.ts";
-import { BUY, HOUR_MS, longOf, moveTo, SELL, Simulation, takeFromFund } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, longOf, Markets, moveTo, SELL, takeFromFund } from "../support/random-markets.ts";
 import { takeSeed } from "../support/seed.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice } = longOf(simulation, 1000, 100, 1000); // 1 BTC at 65000 with 1000 USDC
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice } = longOf(markets, 1000, 100, 1000); // 1 BTC at 65000 with 1000 USDC
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
   // Equity 1000 − 32.5 fee − loss; maintenance 0.4 % of the notional is about 257: at 64250 equity is 217.5.
-  moveTo(simulation, 642_500, makers);
-  simulation.order(btc, makers[1], BUY, 642_400, 2000); // someone buys at 64240
-  const before = simulation.marginTable.equity(alice);
-  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-  assert.ok(before < simulation.marginTable.maintenance(alice));
-  simulation.tick();
+  moveTo(markets, 642_500, makers);
+  markets.order(btc, makers[1], BUY, 642_400, 2000); // someone buys at 64240
+  const before = markets.marginTable.equity(alice);
+  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+  assert.ok(before < markets.marginTable.maintenance(alice));
+  markets.tick();
   assert.equal(
-    simulation.size(btc, alice),
+    markets.size(btc, alice),
     1000,
     "one scan is not enough: another actor may be in the middle of a change",
   );
-  const events = simulation.tick();
+  const events = markets.tick();
   const trades = events.filter((event) => event.type === Traded.code) as unknown as {
     execType: number;
     takerFeeQuanta: number;
   }[];
-  assert.equal(simulation.size(btc, alice), 0);
+  assert.equal(markets.size(btc, alice), 0);
   assert.equal(trades.length, 1);
   assert.equal(trades[0].execType, EXEC_LIQUIDATION);
   // 1 BTC sold 10 USDC below the mark. The fee is 0.5 % of 64240 = 321.2, at most what is left above bankruptcy.
-  const left = simulation.marginTable.equity(alice);
+  const left = markets.marginTable.equity(alice);
   assert.equal(before - left, 10_000_000 + trades[0].takerFeeQuanta);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, trades[0].takerFeeQuanta);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT) - fund, trades[0].takerFeeQuanta);
   assert.ok(left >= 0);
-  simulation.audit();
+  markets.audit();
 });
 
 test("with an empty book, the fund takes over at the bankruptcy price, to the quantum", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice } = longOf(simulation, 1000, 100, 1000);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  moveTo(simulation, 642_500, makers);
-  const equity = simulation.marginTable.equity(alice);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice } = longOf(markets, 1000, 100, 1000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  moveTo(markets, 642_500, makers);
+  const equity = markets.marginTable.equity(alice);
   assert.ok(equity > 0);
-  simulation.tick();
-  const events = simulation.tick();
+  markets.tick();
+  const events = markets.tick();
   const transfers = events.filter((event) => event.type === PositionTransferred.code) as unknown as {
     quanta: number;
     execType: number;
@@ -93,45 +93,45 @@ test("with an empty book, the fund takes over at the bankruptcy price, to the qu
   assert.equal(transfers[0].counterpartyId, INSURANCE_ACCOUNT);
   // Worth 64250 at mark, transferred for 64250 − equity: the account has nothing left, the fund has the equity.
   assert.equal(transfers[0].quanta, 64_250_000_000 - equity);
-  assert.equal(simulation.marginTable.equity(alice), 0);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), equity);
-  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 1000);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(alice), 0);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), equity);
+  assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 1000);
+  markets.audit();
 });
 
 test("two accounts liquidated in one scan trade with each other: each step sees the result of the one before", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  simulation.fund(1000);
-  const [alice, carol] = [simulation.open(1282), simulation.open(690)];
-  const bob = simulation.open(10_000_000);
-  simulation.price(btc, 650_000);
-  for (const accountId of [alice, carol]) simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
-  simulation.order(btc, bob, SELL, 650_000, 1500);
-  simulation.order(btc, alice, BUY, 650_000, 1000);
-  simulation.order(btc, carol, BUY, 650_000, 500);
-  simulation.order(btc, carol, BUY, 638_000, 500); // what alice is sold into
-  moveTo(simulation, 639_000, [simulation.open(1_000_000), simulation.open(1_000_000)]);
-  const equity = (accountId: number): number => simulation.marginTable.equity(accountId);
-  for (const accountId of [alice, carol]) assert.ok(equity(accountId) < simulation.marginTable.maintenance(accountId));
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  markets.fund(1000);
+  const [alice, carol] = [markets.open(1282), markets.open(690)];
+  const bob = markets.open(10_000_000);
+  markets.price(btc, 650_000);
+  for (const accountId of [alice, carol]) markets.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  markets.order(btc, bob, SELL, 650_000, 1500);
+  markets.order(btc, alice, BUY, 650_000, 1000);
+  markets.order(btc, carol, BUY, 650_000, 500);
+  markets.order(btc, carol, BUY, 638_000, 500); // what alice is sold into
+  moveTo(markets, 639_000, [markets.open(1_000_000), markets.open(1_000_000)]);
+  const equity = (accountId: number): number => markets.marginTable.equity(accountId);
+  for (const accountId of [alice, carol]) assert.ok(equity(accountId) < markets.marginTable.maintenance(accountId));
   const fund = equity(INSURANCE_ACCOUNT);
-  for (let i = 0; i < 4; i++) simulation.tick();
-  assert.deepEqual([simulation.size(btc, alice), simulation.size(btc, carol)], [0, 0]);
+  for (let i = 0; i < 4; i++) markets.tick();
+  assert.deepEqual([markets.size(btc, alice), markets.size(btc, carol)], [0, 0]);
   // At the bankruptcy price of its equity by then, with the 50 USDC that alice's sale below the mark gave it.
   assert.deepEqual([equity(alice), equity(carol)], [0, 0]);
   assert.ok(equity(INSURANCE_ACCOUNT) > fund);
-  simulation.audit();
+  markets.audit();
 });
 
 test("without a fund, the other side is closed at the bankruptcy price, by profit and leverage", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice, bob } = longOf(simulation, 1000, 100, 1000);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  moveTo(simulation, 600_000, makers); // 5000 USDC lost, 1000 there
-  assert.ok(simulation.marginTable.equity(alice) < 0);
-  simulation.tick();
-  const events = simulation.tick();
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice, bob } = longOf(markets, 1000, 100, 1000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  moveTo(markets, 600_000, makers); // 5000 USDC lost, 1000 there
+  assert.ok(markets.marginTable.equity(alice) < 0);
+  markets.tick();
+  const events = markets.tick();
   const transfers = events.filter((event) => event.type === PositionTransferred.code) as unknown as {
     execType: number;
     counterpartyId: number;
@@ -140,35 +140,35 @@ test("without a fund, the other side is closed at the bankruptcy price, by profi
     transfers.map(({ execType, counterpartyId }) => [execType, counterpartyId]),
     [[EXEC_ADL, bob]],
   );
-  assert.equal(simulation.marginTable.equity(alice), 0);
-  assert.equal(simulation.size(btc, alice), 0);
-  assert.equal(simulation.size(btc, bob), 0);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(alice), 0);
+  assert.equal(markets.size(btc, alice), 0);
+  assert.equal(markets.size(btc, bob), 0);
+  markets.audit();
 });
 
 test("equity that one account leaves to the fund covers the next account of the same scan, without deleveraging", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice, bob } = longOf(simulation, 1000, 100, 1000);
-  const carol = simulation.open(732.5);
-  simulation.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
-  simulation.order(btc, bob, SELL, 650_000, 1000);
-  simulation.order(btc, carol, BUY, 650_000, 1000);
-  moveTo(simulation, 642_500, [simulation.open(1_000_000), simulation.open(1_000_000)]);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice, bob } = longOf(markets, 1000, 100, 1000);
+  const carol = markets.open(732.5);
+  markets.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
+  markets.order(btc, bob, SELL, 650_000, 1000);
+  markets.order(btc, carol, BUY, 650_000, 1000);
+  moveTo(markets, 642_500, [markets.open(1_000_000), markets.open(1_000_000)]);
   assert.deepEqual(
-    [alice, carol].map((accountId) => simulation.marginTable.equity(accountId)),
+    [alice, carol].map((accountId) => markets.marginTable.equity(accountId)),
     [217_500_000, -50_000_000],
   );
-  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
-  simulation.tick();
-  simulation.tick();
+  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
+  markets.tick();
+  markets.tick();
   assert.deepEqual(
-    [alice, carol].map((accountId) => simulation.marginTable.equity(accountId)),
+    [alice, carol].map((accountId) => markets.marginTable.equity(accountId)),
     [0, 0],
   );
-  assert.deepEqual([simulation.size(btc, INSURANCE_ACCOUNT), simulation.size(btc, bob)], [2000, -2000]);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
-  simulation.audit();
+  assert.deepEqual([markets.size(btc, INSURANCE_ACCOUNT), markets.size(btc, bob)], [2000, -2000]);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
+  markets.audit();
 });
 
 /**
@@ -227,36 +227,33 @@ test("nor does a bankrupt account close there by its own order", () => {
  * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much. In ETH carol has lost her
  * gain, so she ranks first by leverage; dave has lost with `daveLots`. Returns which of the two were deleveraged.
  */
-function deleveragedBetween(
-  simulation: Simulation,
-  daveLots: number,
-): { carol: number; dave: number; chosen: number[] } {
-  const [btc, eth] = simulation.symbols;
+function deleveragedBetween(markets: Markets, daveLots: number): { carol: number; dave: number; chosen: number[] } {
+  const [btc, eth] = markets.symbols;
   const [alice, carol, dave, maker, last] = [1000, 10_000, 10_000, 10_000_000, 10_000_000].map((usdc) =>
-    simulation.open(usdc),
+    markets.open(usdc),
   );
-  simulation.price(btc, 650_000);
-  simulation.price(eth, 320_000);
-  for (const accountId of [alice, carol, dave]) simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  markets.price(btc, 650_000);
+  markets.price(eth, 320_000);
+  for (const accountId of [alice, carol, dave]) markets.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
   for (const [seller, buyer] of [
     [carol, alice],
     [dave, maker],
   ]) {
-    simulation.order(btc, seller, SELL, 650_000, 500);
-    simulation.order(btc, buyer, BUY, 650_000, 500);
+    markets.order(btc, seller, SELL, 650_000, 500);
+    markets.order(btc, buyer, BUY, 650_000, 500);
   }
-  simulation.order(eth, maker, SELL, 320_000, 1000 + daveLots);
-  simulation.order(eth, carol, BUY, 320_000, 1000);
-  if (daveLots > 0) simulation.order(eth, dave, BUY, 320_000, daveLots);
-  simulation.price(eth, 200_000);
-  moveTo(simulation, 600_000, [last, maker]);
-  assert.ok(simulation.marginTable.equity(alice) < -1400e6);
-  const left = simulation.marginTable.equity(carol);
-  assert.ok(left > simulation.marginTable.maintenance(carol) && left < 600e6, String(left));
-  const events = [1, 2, 3, 4].flatMap(() => simulation.tick());
+  markets.order(eth, maker, SELL, 320_000, 1000 + daveLots);
+  markets.order(eth, carol, BUY, 320_000, 1000);
+  if (daveLots > 0) markets.order(eth, dave, BUY, 320_000, daveLots);
+  markets.price(eth, 200_000);
+  moveTo(markets, 600_000, [last, maker]);
+  assert.ok(markets.marginTable.equity(alice) < -1400e6);
+  const left = markets.marginTable.equity(carol);
+  assert.ok(left > markets.marginTable.maintenance(carol) && left < 600e6, String(left));
+  const events = [1, 2, 3, 4].flatMap(() => markets.tick());
   const transfers = events.filter(({ type }) => type === PositionTransferred.code);
-  assert.equal(simulation.size(btc, alice), 0);
-  simulation.audit();
+  assert.equal(markets.size(btc, alice), 0);
+  markets.audit();
   return {
     carol,
     dave,
@@ -267,122 +264,122 @@ function deleveragedBetween(
 }
 
 test("no account is deleveraged into a deficit while there is another", () => {
-  const simulation = new Simulation();
-  const { carol, dave, chosen } = deleveragedBetween(simulation, 0);
+  const markets = new Markets();
+  const { carol, dave, chosen } = deleveragedBetween(markets, 0);
   assert.deepEqual(chosen, [dave]);
-  assert.equal(simulation.size(simulation.symbols[0], carol), -500);
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 0);
+  assert.equal(markets.size(markets.symbols[0], carol), -500);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
 });
 
 test("when no account can bear it, the first by profit and leverage is deleveraged", () => {
-  const simulation = new Simulation();
-  const { carol, chosen } = deleveragedBetween(simulation, 990);
+  const markets = new Markets();
+  const { carol, chosen } = deleveragedBetween(markets, 990);
   assert.deepEqual(chosen, [carol]);
 });
 
 for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
   test(`after an index move of ${percent} %, an owner buys back from the fund for more than the failed accounts lost`, () => {
-    const simulation = new Simulation();
-    const [btc] = simulation.symbols;
-    simulation.fund(1_000_000);
-    simulation.price(btc, 650_000);
-    const winner = simulation.open(1_000_000);
-    simulation.run(btc, make(SetLeverage, { accountId: winner, leverage: 20 }));
-    const losers = Array.from({ length: 10 }, () => simulation.open(1050));
+    const markets = new Markets();
+    const [btc] = markets.symbols;
+    markets.fund(1_000_000);
+    markets.price(btc, 650_000);
+    const winner = markets.open(1_000_000);
+    markets.run(btc, make(SetLeverage, { accountId: winner, leverage: 20 }));
+    const losers = Array.from({ length: 10 }, () => markets.open(1050));
     for (const accountId of losers) {
-      simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
-      simulation.order(btc, winner, percent < 0 ? SELL : BUY, 650_000, 1523);
-      simulation.order(btc, accountId, percent < 0 ? BUY : SELL, 650_000, 1523); // 99,000 USDC each
+      markets.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+      markets.order(btc, winner, percent < 0 ? SELL : BUY, 650_000, 1523);
+      markets.order(btc, accountId, percent < 0 ? BUY : SELL, 650_000, 1523); // 99,000 USDC each
     }
-    simulation.time += 1000;
-    simulation.price(btc, Math.round(650_000 * (1 + percent / 100)));
-    for (let i = 0; i < 4; i++) simulation.tick();
-    assert.equal(Math.abs(simulation.size(btc, INSURANCE_ACCOUNT)), 15_230);
-    takeFromFund(simulation, winner);
-    const owned = [winner, ...losers].reduce((sum, accountId) => sum + simulation.marginTable.equity(accountId), 0);
+    markets.time += 1000;
+    markets.price(btc, Math.round(650_000 * (1 + percent / 100)));
+    for (let i = 0; i < 4; i++) markets.tick();
+    assert.equal(Math.abs(markets.size(btc, INSURANCE_ACCOUNT)), 15_230);
+    takeFromFund(markets, winner);
+    const owned = [winner, ...losers].reduce((sum, accountId) => sum + markets.marginTable.equity(accountId), 0);
     assert.ok(owned < 1_010_500e6, String(owned));
-    simulation.audit();
+    markets.audit();
   });
 
 test("the fund sells at a loss only next to the mark, without a loss a little further, and otherwise waits", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  simulation.fund(1_000_000);
-  longOf(simulation, 1000, 100, 1000);
-  const [buyer, seller] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  moveTo(simulation, 642_500, [seller, buyer]);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  markets.fund(1_000_000);
+  longOf(markets, 1000, 100, 1000);
+  const [buyer, seller] = [markets.open(1_000_000), markets.open(1_000_000)];
+  moveTo(markets, 642_500, [seller, buyer]);
   // Maintenance is 0.4 %, and the position brings 217.5 USDC: the fund pays 64032.5, 0.34 % below the mark.
-  for (let i = 0; i < 3; i++) simulation.tick();
-  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 1000);
+  for (let i = 0; i < 3; i++) markets.tick();
+  assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 1000);
   const bid = (priceTicks: number): number => {
-    simulation.order(btc, buyer, BUY, priceTicks, 100);
-    const had = simulation.size(btc, INSURANCE_ACCOUNT);
-    for (let i = 0; i < 3; i++) simulation.tick();
-    simulation.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
-    return had - simulation.size(btc, INSURANCE_ACCOUNT);
+    markets.order(btc, buyer, BUY, priceTicks, 100);
+    const had = markets.size(btc, INSURANCE_ACCOUNT);
+    for (let i = 0; i < 3; i++) markets.tick();
+    markets.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
+    return had - markets.size(btc, INSURANCE_ACCOUNT);
   };
   // With the fee of 0.05 % it breaks even at 64064.6.
   assert.equal(bid(640_645), 0);
   assert.equal(bid(640_646), 100);
   // The price is above that: it sells up to a tenth of the 5 % band from the mark.
-  moveTo(simulation, 660_000, [seller, buyer]);
+  moveTo(markets, 660_000, [seller, buyer]);
   assert.equal(bid(656_699), 0);
   assert.equal(bid(656_700), 100);
   // The price is below its cost: it sells up to a quarter of 0.4 % from the mark.
-  moveTo(simulation, 638_000, [seller, buyer]);
+  moveTo(markets, 638_000, [seller, buyer]);
   assert.equal(bid(637_361), 0);
   assert.equal(bid(637_362), 100);
   // The price comes to the same bid.
   assert.equal(bid(635_500), 0);
-  moveTo(simulation, 636_000, [seller, buyer]);
+  moveTo(markets, 636_000, [seller, buyer]);
   for (let i = 0; i < 20; i++) bid(635_500);
-  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
-  simulation.audit();
+  assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
+  markets.audit();
 });
 
 for (const side of [BUY, SELL])
   test(`a bankrupt fund's ${side === BUY ? "long" : "short"} is deleveraged with its whole deficit`, () => {
-    const simulation = new Simulation();
-    const [btc] = simulation.symbols;
-    simulation.fund(100);
-    const [alice, bob, ...makers] = [1000, 10_000_000, 1_000_000, 1_000_000].map((usdc) => simulation.open(usdc));
-    simulation.price(btc, 650_000);
-    simulation.run(btc, make(SetLeverage, { accountId: alice, leverage: 100 }));
-    simulation.order(btc, bob, 1 - side, 650_000, 1000);
-    simulation.order(btc, alice, side, 650_000, 1000);
+    const markets = new Markets();
+    const [btc] = markets.symbols;
+    markets.fund(100);
+    const [alice, bob, ...makers] = [1000, 10_000_000, 1_000_000, 1_000_000].map((usdc) => markets.open(usdc));
+    markets.price(btc, 650_000);
+    markets.run(btc, make(SetLeverage, { accountId: alice, leverage: 100 }));
+    markets.order(btc, bob, 1 - side, 650_000, 1000);
+    markets.order(btc, alice, side, 650_000, 1000);
     const sign = side === BUY ? 1 : -1;
-    moveTo(simulation, 650_000 - sign * 7500, makers as [number, number]);
-    for (let i = 0; i < 2; i++) simulation.tick();
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    moveTo(markets, 650_000 - sign * 7500, makers as [number, number]);
+    for (let i = 0; i < 2; i++) markets.tick();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // It paid about 0.35 % less than the mark, and the price moves on by more than a percent.
-    moveTo(simulation, 650_000 - sign * 15_000, makers as [number, number]);
-    assert.ok(simulation.marginTable.equity(INSURANCE_ACCOUNT) < -400e6);
-    const transfers = simulation.tick().filter(({ type }) => type === PositionTransferred.code);
+    moveTo(markets, 650_000 - sign * 15_000, makers as [number, number]);
+    assert.ok(markets.marginTable.equity(INSURANCE_ACCOUNT) < -400e6);
+    const transfers = markets.tick().filter(({ type }) => type === PositionTransferred.code);
     assert.ok(transfers.length > 0);
     for (const { execType } of transfers as MessageOf<typeof PositionTransferred>[]) assert.equal(execType, EXEC_ADL);
-    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
-    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 0);
-    simulation.audit();
+    assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
+    markets.audit();
   });
 
 test("an account that has recovered is not liquidated", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice } = longOf(simulation, 1000, 100, 1000);
-  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
-  moveTo(simulation, 642_500, makers);
-  simulation.tick();
-  simulation.run(simulation.ledger, { ...blank(Deposit), accountId: alice, amountQuanta: 5_000_000_000 } as Message);
-  for (let i = 0; i < 5; i++) simulation.tick();
-  assert.equal(simulation.size(btc, alice), 1000);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice } = longOf(markets, 1000, 100, 1000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  moveTo(markets, 642_500, makers);
+  markets.tick();
+  markets.run(markets.ledger, { ...blank(Deposit), accountId: alice, amountQuanta: 5_000_000_000 } as Message);
+  for (let i = 0; i < 5; i++) markets.tick();
+  assert.equal(markets.size(btc, alice), 1000);
 });
 
 test("funding: longs pay shorts, rounded against each, and the fund keeps the remainder", () => {
-  const simulation = new Simulation();
-  const [btc] = simulation.symbols;
-  const { alice, bob } = longOf(simulation, 333, 10, 100_000);
-  simulation.time = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS + 1;
-  const events = simulation.price(btc, 650_000);
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const { alice, bob } = longOf(markets, 333, 10, 100_000);
+  markets.time = Math.ceil(markets.time / HOUR_MS) * HOUR_MS + 1;
+  const events = markets.price(btc, 650_000);
   const settled = events.find((event) => event.type === FundingSettled.code) as unknown as { ratePpb: number };
   // No premium (one-sided book): interest 0.01 % per 8 hours, so 12.5 ppm for one hour.
   assert.equal(settled.ratePpb, 12_500);
@@ -395,8 +392,8 @@ test("funding: longs pay shorts, rounded against each, and the fund keeps the re
     [alice]: -270_563,
     [bob]: 270_562,
   });
-  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 1);
-  simulation.audit();
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 1);
+  markets.audit();
 });
 
 test("the rate of an interval is the average of its premiums, the later ones with more weight", () => {

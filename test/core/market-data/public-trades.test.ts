@@ -1,57 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
-import { openInterestChange, Ring, toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
+import { BUY } from "../../../src/core/base/enums.ts";
+import { toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
 import { Traded } from "../../../src/core/protocol/events.ts";
 import { blank } from "../../../src/core/protocol/message-schema.ts";
-import { takeSeed } from "../support/seed.ts";
 
-const seed = takeSeed("feed.test");
-
-test("open interest folded from trades is the sum of the long positions", () => {
-  const trade = fc.record({
-    taker: fc.nat(3),
-    maker: fc.nat(3),
-    takerSide: fc.constantFrom<Side>(BUY, SELL),
-    lots: fc.integer({ min: 1, max: 30 }),
-  });
-  fc.assert(
-    fc.property(fc.array(trade, { maxLength: 60 }), (trades) => {
-      const sizes = [0, 0, 0, 0];
-      let openInterest = 0;
-      for (const { taker, maker, takerSide, lots } of trades) {
-        if (taker === maker) continue;
-        sizes[taker] += takerSide === BUY ? lots : -lots;
-        sizes[maker] -= takerSide === BUY ? lots : -lots;
-        const event = blank(Traded);
-        event.takerSide = takerSide;
-        event.quantityLots = lots;
-        event.takerSizeLots = sizes[taker];
-        event.makerSizeLots = sizes[maker];
-        openInterest += openInterestChange(event);
-        assert.equal(
-          openInterest,
-          sizes.reduce((sum, size) => sum + Math.max(0, size), 0),
-        );
-      }
-    }),
-    { seed },
-  );
-});
-
-test("a ring keeps the newest", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.nat()), fc.nat(12), (capacity, items, limit) => {
-      const ring = new Ring<number>(capacity);
-      for (const item of items) ring.push(item);
-      assert.deepEqual(ring.newest(limit), items.slice(-capacity).toReversed().slice(0, limit));
-    }),
-    { seed },
-  );
-});
-
-test("a public trade tells nothing about the accounts", () => {
+test("a public trade names no account", () => {
   const event = Object.assign(blank(Traded), { tradeId: 257, takerAccountId: 16, makerAccountId: 17, priceTicks: 9 });
   const trade = { tradeId: 257, priceTicks: 9, quantityLots: 0, takerSide: BUY, execType: 0, time: 5, sequence: 7 };
   assert.deepEqual(toPublicTrade(event, 5, 7), trade);

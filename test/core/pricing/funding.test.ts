@@ -18,14 +18,14 @@ import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { compareWithReplay } from "../support/margin-run.ts";
-import { BUY, HOUR_MS, SELL, Simulation } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, Markets, SELL } from "../support/random-markets.ts";
 
 const MARK = 650_000;
 /** 1 tick is 0.01 %, and 500 lots are worth 50,000. */
 const FINE = { ...PLAIN, tickSize: "0.01", maxPrice: "1000", fundingIntervalHours: 24 };
 const MINUTE_MS = 60_000;
 
-let simulation: Simulation;
+let markets: Markets;
 let btc: SymbolActor;
 /** The end of the interval in which a test begins, half an hour later. */
 let end: number;
@@ -35,14 +35,14 @@ let buyer: number;
 
 /** The holder is long 1 BTC against the seller. There are no quotes, so the rate is the interest. */
 beforeEach(() => {
-  simulation = new Simulation();
-  [btc] = simulation.symbols as [SymbolActor];
-  end = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS;
-  simulation.time = end - 30 * MINUTE_MS;
-  [holder, seller, buyer] = [simulation.open(100_000), simulation.open(100_000), simulation.open(100_000)] as const;
-  simulation.price(btc, MARK);
-  simulation.order(btc, seller, SELL, MARK, 1000);
-  simulation.order(btc, holder, BUY, MARK, 1000);
+  markets = new Markets();
+  [btc] = markets.symbols as [SymbolActor];
+  end = Math.ceil(markets.time / HOUR_MS) * HOUR_MS;
+  markets.time = end - 30 * MINUTE_MS;
+  [holder, seller, buyer] = [markets.open(100_000), markets.open(100_000), markets.open(100_000)] as const;
+  markets.price(btc, MARK);
+  markets.order(btc, seller, SELL, MARK, 1000);
+  markets.order(btc, holder, BUY, MARK, 1000);
 });
 
 const settledIn = (events: Message[]) =>
@@ -58,76 +58,73 @@ const duePayments = () => [
 ];
 
 test("the first transaction after an interval's end settles it, before its own order", () => {
-  simulation.time = end - 1;
-  assert.deepEqual(settledIn(simulation.order(btc, seller, SELL, MARK, 1)), []);
-  simulation.time = end;
-  const events = simulation.order(btc, buyer, BUY, MARK, 1);
+  markets.time = end - 1;
+  assert.deepEqual(settledIn(markets.order(btc, seller, SELL, MARK, 1)), []);
+  markets.time = end;
+  const events = markets.order(btc, buyer, BUY, MARK, 1);
   const types = events.map(({ type }) => type);
   assert.ok(types.indexOf(FundingSettled.code) < types.indexOf(Traded.code));
   const [{ fundingTime, nextFundingTime }] = settledIn(events) as [MessageOf<typeof FundingSettled>];
   assert.deepEqual([fundingTime, nextFundingTime], [end, end + HOUR_MS]);
   assert.deepEqual(paidIn(events), duePayments());
-  simulation.audit();
-  compareWithReplay(simulation, [holder, seller, buyer]);
+  markets.audit();
+  compareWithReplay(markets, [holder, seller, buyer]);
 });
 
 test("a holder at the end pays, even when closing before the next price; a later buyer does not pay", () => {
-  simulation.time = end + 5000;
+  markets.time = end + 5000;
   const events = [
-    ...simulation.order(btc, holder, SELL, MARK, 1000),
-    ...simulation.order(btc, buyer, BUY, MARK, 1000),
-    ...simulation.price(btc, MARK),
-    ...simulation.tick(),
+    ...markets.order(btc, holder, SELL, MARK, 1000),
+    ...markets.order(btc, buyer, BUY, MARK, 1000),
+    ...markets.price(btc, MARK),
+    ...markets.tick(),
   ];
   assert.equal(settledIn(events).length, 1);
   assert.deepEqual(paidIn(events), duePayments());
 });
 
 test("a tick settles at the last mark, however old it is", () => {
-  simulation.time = end - 1;
+  markets.time = end - 1;
   btc.state.maxIndexAgeMs = 10_000;
-  const events = simulation.tick();
-  assert.equal(btc.state.isIndexOld(simulation.time), true);
+  const events = markets.tick();
+  assert.equal(btc.state.isIndexOld(markets.time), true);
   assert.equal(settledIn(events)[0]?.markTicks, MARK);
   assert.deepEqual(paidIn(events), duePayments());
 });
 
 test("an interval without samples costs nothing and is skipped; the next one with samples is settled", () => {
   // A last price that does not bound the mark.
-  simulation.order(btc, seller, SELL, MARK + 100, 1);
-  simulation.order(btc, buyer, BUY, MARK + 100, 1);
+  markets.order(btc, seller, SELL, MARK + 100, 1);
+  markets.order(btc, buyer, BUY, MARK + 100, 1);
   const events: Message[] = [];
-  for (; simulation.time < end + 3.5 * HOUR_MS; simulation.time += MINUTE_MS) events.push(...simulation.tick());
+  for (; markets.time < end + 3.5 * HOUR_MS; markets.time += MINUTE_MS) events.push(...markets.tick());
   assert.deepEqual(
     settledIn(events).map(({ fundingTime }) => fundingTime),
     [end],
   );
-  const priced = simulation.price(btc, MARK);
+  const priced = markets.price(btc, MARK);
   assert.deepEqual(settledIn(priced), []);
   const updated = priced.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>;
   assert.equal(updated.nextFundingTime, end + 4 * HOUR_MS);
   // The last rate is in the mark again, by the time left: 650000 × 12.5 ppm × half.
-  assert.equal(
-    updated.markTicks,
-    MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - simulation.time)) / HOUR_MS),
-  );
-  simulation.time = end + 4 * HOUR_MS;
+  assert.equal(updated.markTicks, MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - markets.time)) / HOUR_MS));
+  markets.time = end + 4 * HOUR_MS;
   assert.deepEqual(
-    settledIn(simulation.tick()).map(({ fundingTime }) => fundingTime),
+    settledIn(markets.tick()).map(({ fundingTime }) => fundingTime),
     [end + 4 * HOUR_MS],
   );
-  simulation.audit();
+  markets.audit();
 });
 
 test("the premium of an interval is the average of its samples, the k-th with weight k", () => {
   // No quotes at first; then one bid 0.19 % above the index, large enough to count.
   const bid = Math.floor(1.0019 * MARK);
-  simulation.price(btc, MARK);
-  simulation.order(btc, buyer, BUY, bid, 500);
-  simulation.price(btc, MARK);
-  simulation.price(btc, MARK);
-  simulation.time = end;
-  const [{ premiumPpb, ratePpb }] = settledIn(simulation.tick());
+  markets.price(btc, MARK);
+  markets.order(btc, buyer, BUY, bid, 500);
+  markets.price(btc, MARK);
+  markets.price(btc, MARK);
+  markets.time = end;
+  const [{ premiumPpb, ratePpb }] = settledIn(markets.tick());
   const sample = Math.trunc(((bid - MARK) * 1e9) / MARK);
   assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (1 + 2 + 3 + 4)));
   // An eighth of the 8-hour rate, which the interest lowers by at most 0.05 %.
@@ -135,39 +132,39 @@ test("the premium of an interval is the average of its samples, the k-th with we
 });
 
 test("a symbol without a price settles nothing", () => {
-  const [, eth] = simulation.symbols as [SymbolActor, SymbolActor];
-  simulation.time = end + HOUR_MS;
-  assert.deepEqual(simulation.run(eth, make(Tick)), []);
+  const [, eth] = markets.symbols as [SymbolActor, SymbolActor];
+  markets.time = end + HOUR_MS;
+  assert.deepEqual(markets.run(eth, make(Tick)), []);
   assert.equal(eth.state.funding.lastTime, 0);
 });
 
 /** More holders than can pay in one transaction. Each is long one lot against the seller. */
 function openMany(): void {
   for (let i = 0; i < 1200; i++) {
-    const account = simulation.open(100);
-    simulation.order(btc, seller, SELL, MARK, 1);
-    simulation.order(btc, account, BUY, MARK, 1);
+    const account = markets.open(100);
+    markets.order(btc, seller, SELL, MARK, 1);
+    markets.order(btc, account, BUY, MARK, 1);
   }
 }
 
 test("funding payments in transit change the insurance fund's equity neither up nor down", () => {
   openMany();
-  simulation.fund(1);
+  markets.fund(1);
   const { state } = btc;
   const expectFund = (): void => {
-    const rounded = simulation.marginTable.equity(INSURANCE_ACCOUNT) - 1_000_000;
+    const rounded = markets.marginTable.equity(INSURANCE_ACCOUNT) - 1_000_000;
     assert.ok(rounded >= 0 && rounded < 1300, String(rounded));
-    simulation.audit();
-    compareWithReplay(simulation, [INSURANCE_ACCOUNT, seller]);
+    markets.audit();
+    compareWithReplay(markets, [INSURANCE_ACCOUNT, seller]);
   };
-  simulation.time = end;
-  simulation.price(btc, MARK);
+  markets.time = end;
+  markets.price(btc, MARK);
   // 500 have paid, and the seller has received nothing.
   assert.equal(state.funding.owes(state.positions.find(seller)), true);
   expectFund();
   // The seller trades and receives everything at once: 1.7875 USDC. The fund itself has 1.
-  simulation.order(btc, seller, BUY, MARK, 1);
-  const sold = simulation.order(btc, holder, SELL, MARK, 1);
+  markets.order(btc, seller, BUY, MARK, 1);
+  const sold = markets.order(btc, holder, SELL, MARK, 1);
   assert.deepEqual(paidIn(sold), [
     [holder, -812_500],
     [seller, 1_787_500],
@@ -175,24 +172,24 @@ test("funding payments in transit change the insurance fund's equity neither up 
   assert.ok(state.funding.owingCount > 500);
   expectFund();
   while (state.funding.owingCount > 0) {
-    simulation.tick();
+    markets.tick();
     expectFund();
   }
 });
 
 test("an account pays owed funding before it withdraws, also when many others are to pay first", () => {
   openMany();
-  simulation.time = end;
-  simulation.price(btc, MARK);
+  markets.time = end;
+  markets.price(btc, MARK);
   const { state } = btc;
   const row = state.positions.find(holder);
   assert.equal(state.funding.owes(row), true);
-  const before = simulation.marginTable.withdrawable(holder);
-  const prepared = simulation.run(btc, make(PrepareWithdrawal, { accountId: holder }));
+  const before = markets.marginTable.withdrawable(holder);
+  const prepared = markets.run(btc, make(PrepareWithdrawal, { accountId: holder }));
   assert.deepEqual(paidIn(prepared), [[holder, -812_500]]);
-  assert.equal(simulation.marginTable.withdrawable(holder), before - 812_500);
-  assert.deepEqual(paidIn(simulation.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
-  simulation.audit();
+  assert.equal(markets.marginTable.withdrawable(holder), before - 812_500);
+  assert.deepEqual(paidIn(markets.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
+  markets.audit();
 });
 
 test("a change to longer intervals in the middle of one charges no period twice", () => {

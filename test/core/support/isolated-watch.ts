@@ -5,19 +5,19 @@ import { positionMaintenance } from "../../../src/core/margin/position-margin.ts
 import { Traded } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
-import type { Simulation } from "./random-markets.ts";
+import type { Markets } from "./random-markets.ts";
 
 /** Follows isolated positions from step to step: none may cost its account more than what was set aside for it. */
 export class IsolatedWatch {
   /** Isolated positions that were seen at all, and those that ended in a step of nobody's. */
   seen = 0;
   ended = 0;
-  private readonly simulation: Simulation;
+  private readonly markets: Markets;
   /** Of each symbol, what every isolated position added to its account's cross equity, by row. */
   private before: Map<number, number>[] = [];
 
-  constructor(simulation: Simulation) {
-    this.simulation = simulation;
+  constructor(markets: Markets) {
+    this.markets = markets;
     this.remember();
   }
 
@@ -29,7 +29,7 @@ export class IsolatedWatch {
     const traders = new Set([accountId]);
     for (const event of events)
       if (event.type === Traded.code) traders.add((event as MessageOf<typeof Traded>).makerAccountId);
-    for (const [i, symbol] of this.simulation.symbols.entries())
+    for (const [i, symbol] of this.markets.symbols.entries())
       for (const [row, had] of this.before[i] as Map<number, number>) {
         const account = symbol.state.positions.numbers[row + ACCOUNT];
         if (traders.has(account)) continue;
@@ -43,22 +43,21 @@ export class IsolatedWatch {
   /** What all accounts have, and what is set aside: what was deposited and not withdrawn. */
   checkSum(expectedQuanta: string): void {
     let sum = 0;
-    for (let account = 0; account < this.simulation.marginTable.maxAccounts; account++)
-      sum += this.simulation.marginTable.equity(account);
-    for (const symbol of this.simulation.symbols)
-      for (const row of isolatedRows(symbol)) sum += plainEquity(symbol, row);
+    for (let account = 0; account < this.markets.marginTable.maxAccounts; account++)
+      sum += this.markets.marginTable.equity(account);
+    for (const symbol of this.markets.symbols) for (const row of isolatedRows(symbol)) sum += plainEquity(symbol, row);
     assert.equal(String(sum), expectedQuanta);
   }
 
   /** Prices have stood still: whatever was below its margin has been closed. */
   checkMargins(): void {
-    for (const symbol of this.simulation.symbols)
+    for (const symbol of this.markets.symbols)
       for (const row of isolatedRows(symbol))
         assert.ok(isolatedEquity(symbol.state, row) >= positionMaintenance(symbol.state, row), `row ${row}`);
   }
 
   private remember(): void {
-    this.before = this.simulation.symbols.map((symbol) => {
+    this.before = this.markets.symbols.map((symbol) => {
       const rows = isolatedRows(symbol);
       this.seen += rows.length;
       return new Map(rows.map((row) => [row, -symbol.state.positions.numbers[row + ISOLATED_QUANTA]]));

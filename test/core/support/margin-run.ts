@@ -7,7 +7,7 @@ import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { IsolatedWatch } from "./isolated-watch.ts";
-import { randomStep, Simulation } from "./random-markets.ts";
+import { Markets, randomStep } from "./random-markets.ts";
 
 const ACCOUNTS = 12;
 const AUDIT_EVERY_STEPS = 100;
@@ -27,15 +27,15 @@ export interface MarginRun {
  */
 export function runMargin(seed: number, steps: number): MarginRun {
   const random = new Random(seed, "liquidation");
-  const simulation = new Simulation();
-  if (seed % 2 === 0) simulation.fund(200_000);
-  const accounts = Array.from({ length: ACCOUNTS }, () => simulation.open(500 + Math.floor(random.uniform() * 20_000)));
+  const markets = new Markets();
+  if (seed % 2 === 0) markets.fund(200_000);
+  const accounts = Array.from({ length: ACCOUNTS }, () => markets.open(500 + Math.floor(random.uniform() * 20_000)));
   const index = [650_000, 320_000];
   const seen: MarginRun = { liquidations: 0, adl: 0, funding: 0, covered: 0, isolatedEnds: 0 };
-  const watch = new IsolatedWatch(simulation);
-  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i]));
+  const watch = new IsolatedWatch(markets);
+  markets.symbols.forEach((symbol, i) => void markets.price(symbol, index[i]));
   for (let step = 0; step < steps; step++) {
-    const events = randomStep(simulation, random, accounts, index);
+    const events = randomStep(markets, random, accounts, index);
     for (const event of events as unknown as { type: number; execType?: number }[]) {
       if (event.type === Traded.code && event.execType === EXEC_LIQUIDATION) seen.liquidations++;
       if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.adl++;
@@ -43,47 +43,46 @@ export function runMargin(seed: number, steps: number): MarginRun {
       if (event.type === FundingPaid.code) seen.funding++;
       if (event.type === DeficitCovered.code) seen.covered++;
     }
-    watch.check(events, simulation.acting);
+    watch.check(events, markets.acting);
     if (step % AUDIT_EVERY_STEPS !== 0) continue;
-    const [ledger] = simulation.audit();
+    const [ledger] = markets.audit();
     watch.checkSum(String(ledger?.depositsMinusWithdrawalsQuanta));
   }
   for (let i = 0; i < 40; i++) {
-    simulation.symbols.forEach((symbol, which) => void simulation.price(symbol, index[which]));
-    for (let look = 0; look < 4; look++) simulation.tick();
+    markets.symbols.forEach((symbol, which) => void markets.price(symbol, index[which]));
+    for (let look = 0; look < 4; look++) markets.tick();
   }
   for (const accountId of accounts) {
-    assert.ok(simulation.marginTable.equity(accountId) >= 0, `account ${accountId} is below zero`);
+    assert.ok(markets.marginTable.equity(accountId) >= 0, `account ${accountId} is below zero`);
     assert.ok(
-      simulation.marginTable.equity(accountId) >= simulation.marginTable.maintenance(accountId),
+      markets.marginTable.equity(accountId) >= markets.marginTable.maintenance(accountId),
       `account ${accountId} is below its margin`,
     );
   }
   watch.checkMargins();
   seen.isolatedEnds = watch.ended;
-  compareWithReplay(simulation, accounts);
+  compareWithReplay(markets, accounts);
   return seen;
 }
 
 /** The log alone brings all of it back. */
-export function compareWithReplay(simulation: Simulation, accounts: readonly number[]): void {
-  const reports = simulation.audit();
-  const marginTable = MarginTable.allocate(simulation.marginTable.maxAccounts);
-  const twins = simulation.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, marginTable));
+export function compareWithReplay(markets: Markets, accounts: readonly number[]): void {
+  const reports = markets.audit();
+  const marginTable = MarginTable.allocate(markets.marginTable.maxAccounts);
+  const twins = markets.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, marginTable));
   const ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, marginTable);
   const all: Actor[] = [ledger, ...twins];
-  for (const { actorId, time, sequence, events } of simulation.log) {
+  for (const { actorId, time, sequence, events } of markets.log) {
     const actor = all.find((each) => each.actorId === actorId) as Actor;
     for (const event of events) actor.apply(event, time);
     actor.settle(sequence, time);
   }
   for (const actor of all) actor.restored();
-  const twin = new Simulation();
-  Object.assign(twin, { marginTable, symbols: twins, ledger, time: simulation.time });
+  const twin = new Markets();
+  Object.assign(twin, { marginTable, symbols: twins, ledger, time: markets.time });
   assert.deepEqual(
     twin.audit().map((report) => report.digest),
     reports.map((report) => report.digest),
   );
-  for (const accountId of accounts)
-    assert.equal(marginTable.equity(accountId), simulation.marginTable.equity(accountId));
+  for (const accountId of accounts) assert.equal(marginTable.equity(accountId), markets.marginTable.equity(accountId));
 }

@@ -29,7 +29,7 @@ import type { Random } from "../../../src/sandbox/random.ts";
 export const HOUR_MS = 3_600_000;
 
 /** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
-export class Simulation {
+export class Markets {
   readonly marginTable = MarginTable.allocate(2048);
   readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
     (config) => new SymbolActor(compileInstrument(config), this.marginTable),
@@ -114,96 +114,91 @@ export const SELL = 1;
 
 /** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
 export function longOf(
-  simulation: Simulation,
+  markets: Markets,
   lots: number,
   leverage: number,
   deposit: number,
 ): { alice: number; bob: number } {
-  const [btc] = simulation.symbols;
-  const alice = simulation.open(deposit);
-  const bob = simulation.open(10_000_000);
-  simulation.price(btc, 650_000);
-  simulation.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
-  simulation.order(btc, bob, SELL, 650_000, lots);
-  simulation.order(btc, alice, BUY, 650_000, lots);
-  assert.equal(simulation.size(btc, alice), lots);
+  const [btc] = markets.symbols;
+  const alice = markets.open(deposit);
+  const bob = markets.open(10_000_000);
+  markets.price(btc, 650_000);
+  markets.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  markets.order(btc, bob, SELL, 650_000, lots);
+  markets.order(btc, alice, BUY, 650_000, lots);
+  assert.equal(markets.size(btc, alice), lots);
   return { alice, bob };
 }
 
 /** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
-export function moveTo(simulation: Simulation, ticks: number, lastAccounts: [number, number]): void {
-  const [btc] = simulation.symbols;
+export function moveTo(markets: Markets, ticks: number, lastAccounts: [number, number]): void {
+  const [btc] = markets.symbols;
   for (let i = 0; i < 3; i++) {
-    simulation.time += 1000;
-    simulation.price(btc, ticks);
-    simulation.order(btc, lastAccounts[0], SELL, ticks, 1);
-    simulation.order(btc, lastAccounts[1], BUY, ticks, 1);
+    markets.time += 1000;
+    markets.price(btc, ticks);
+    markets.order(btc, lastAccounts[0], SELL, ticks, 1);
+    markets.order(btc, lastAccounts[1], BUY, ticks, 1);
   }
-  simulation.price(btc, ticks);
+  markets.price(btc, ticks);
 }
 
 /** An account takes over all that the insurance fund has, at the worst prices that the fund agrees to. */
-export function takeFromFund(simulation: Simulation, accountId: number): void {
-  const [btc] = simulation.symbols;
+export function takeFromFund(markets: Markets, accountId: number): void {
+  const [btc] = markets.symbols;
   for (let tenths = 60; tenths >= 0; tenths--)
-    for (let size = 0; size !== simulation.size(btc, INSURANCE_ACCOUNT); ) {
-      size = simulation.size(btc, INSURANCE_ACCOUNT);
+    for (let size = 0; size !== markets.size(btc, INSURANCE_ACCOUNT); ) {
+      size = markets.size(btc, INSURANCE_ACCOUNT);
       const away = Math.sign(size) * tenths * 1e-4;
       const price = Math.round(btc.state.markTicks * (1 - away));
-      simulation.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
-      simulation.tick();
-      simulation.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+      markets.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
+      markets.tick();
+      markets.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
-  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
+  assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
 }
 
 /** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
-export function randomStep(
-  simulation: Simulation,
-  random: Random,
-  accounts: readonly number[],
-  index: number[],
-): Message[] {
+export function randomStep(markets: Markets, random: Random, accounts: readonly number[], index: number[]): Message[] {
   const which = random.uniform() < 0.5 ? 0 : 1;
-  const symbol = simulation.symbols[which];
+  const symbol = markets.symbols[which];
   const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
   const dice = random.uniform();
-  simulation.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
+  markets.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
   if (dice < 0.55) {
     const mark = symbol.state.markTicks;
     const side = random.uniform() < 0.5 ? BUY : SELL;
     const price = Math.round(mark * (1 + (random.uniform() - 0.5) * 0.02));
     const lots = 1 + Math.floor(random.uniform() * 400);
-    return simulation.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
+    return markets.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
   }
   if (dice < 0.7) {
     const jump = random.uniform() < 0.05 ? (random.uniform() - 0.5) * 0.3 : (random.uniform() - 0.5) * 0.01;
     index[which] = Math.max(10_000, Math.min(5_000_000, Math.round(index[which] * (1 + jump))));
-    simulation.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
-    return simulation.price(symbol, index[which]);
+    markets.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
+    return markets.price(symbol, index[which]);
   }
-  if (dice < 0.9) return simulation.tick();
+  if (dice < 0.9) return markets.tick();
   if (dice < 0.94) {
     const leverage = 1 + Math.floor(random.uniform() * 100);
-    return simulation.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
+    return markets.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
   }
   if (dice < 0.96) {
     const marginMode = random.uniform() < 0.6 ? ISOLATED : CROSS;
     // The mode cannot change under open orders.
-    const canceled = simulation.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
-    return [...canceled, ...simulation.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
+    const canceled = markets.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    return [...canceled, ...markets.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
   }
   if (dice < 0.975) {
     const amountQuanta = Math.round((random.uniform() - 0.5) * 1e9);
-    return simulation.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
+    return markets.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
   }
   const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
   if (random.uniform() < 0.5)
-    return simulation.run(simulation.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
+    return markets.run(markets.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
   const prepare = { ...blank(PrepareWithdrawal), accountId };
   const withdraw = { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
   return [
-    ...simulation.symbols.flatMap((each) => simulation.run(each, prepare)),
-    ...simulation.run(simulation.ledger, withdraw as Message),
+    ...markets.symbols.flatMap((each) => markets.run(each, prepare)),
+    ...markets.run(markets.ledger, withdraw as Message),
   ];
 }

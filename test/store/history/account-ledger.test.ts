@@ -24,7 +24,7 @@ import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import type { LedgerEntry } from "../../../src/store/history/account-ledger.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { HistoryFold } from "../../../src/store/history/history-fold.ts";
-import { randomStep, Simulation } from "../../core/support/random-markets.ts";
+import { Markets, randomStep } from "../../core/support/random-markets.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { allPages } from "../support/history-checks.ts";
 import { event, INSTRUMENTS, type LoggedTransaction } from "../support/history-model.ts";
@@ -83,17 +83,17 @@ test("a day of crashes: fills, funding, the ledger and the fund's movements expl
 async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
   const kinds = new Set<string>();
   const random = new Random(seed, "history-risk");
-  const simulation = new Simulation();
-  if (seed % 2 === 0) simulation.fund(50_000);
-  const accounts = Array.from({ length: 10 }, () => simulation.open(500 + Math.floor(random.uniform() * 20_000)));
+  const markets = new Markets();
+  if (seed % 2 === 0) markets.fund(50_000);
+  const accounts = Array.from({ length: 10 }, () => markets.open(500 + Math.floor(random.uniform() * 20_000)));
   const index = [650_000, 320_000];
-  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i] as number));
-  for (let step = 0; step < 3000; step++) randomStep(simulation, random, accounts, index);
+  markets.symbols.forEach((symbol, i) => void markets.price(symbol, index[i] as number));
+  for (let step = 0; step < 3000; step++) randomStep(markets, random, accounts, index);
 
-  const instruments = simulation.symbols.map(({ state }) => state.instrument);
+  const instruments = markets.symbols.map(({ state }) => state.instrument);
   const everything = { limit: 1_000_000 };
   const check = (history: History): void => {
-    const { marginTable } = simulation;
+    const { marginTable } = markets;
     const movements = allPages(50, (query) => history.fundMovements(query));
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
     assert.equal(moved, marginTable.equity(enums.INSURANCE_ACCOUNT) - marginTable.unrealized(enums.INSURANCE_ACCOUNT));
@@ -101,8 +101,8 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
 
     for (const accountId of accounts) {
       const entries = checkedLedger(history, accountId, random);
-      let wallet = simulation.ledger.state.balance(accountId);
-      for (const { state } of simulation.symbols) {
+      let wallet = markets.ledger.state.balance(accountId);
+      for (const { state } of markets.symbols) {
         const row = state.positions.find(accountId);
         const n = state.positions.numbers;
         const realized = row < 0 ? 0 : n[row + CASH] + n[row + COST];
@@ -117,9 +117,9 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
       assert.equal(sumOf(entries), wallet, `account ${accountId}`);
     }
 
-    for (const { state } of simulation.symbols) {
+    for (const { state } of markets.symbols) {
       const { id, quantaPerTickLot } = state.instrument;
-      const handedOver = simulation.log.flatMap(({ actorId, events }) =>
+      const handedOver = markets.log.flatMap(({ actorId, events }) =>
         events.filter(({ type, ...fields }) => {
           if (actorId !== id) return false;
           const { execType } = fields as { execType?: number };
@@ -134,7 +134,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         const { fills, payments, covered } = {
           fills: history.fillsOf(accountId, { ...everything, instrumentId: id }).data,
           payments: history.fundingOf(accountId, { ...everything, instrumentId: id }).data,
-          covered: simulation.log.flatMap(({ actorId, events }) => (actorId === id ? events : [])) as {
+          covered: markets.log.flatMap(({ actorId, events }) => (actorId === id ? events : [])) as {
             type: number;
             accountId?: number;
             amountQuanta?: number;
@@ -153,7 +153,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
       }
     }
   };
-  await withHistory(simulation.log, check, { instruments, batch: 37 });
+  await withHistory(markets.log, check, { instruments, batch: 37 });
   return kinds;
 }
 

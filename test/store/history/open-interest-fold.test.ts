@@ -13,7 +13,7 @@ import { BadCursorError } from "../../../src/store/database/pages.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import { History, type OpenInterest, type OpenInterestQuery } from "../../../src/store/history/history.ts";
 import { HistoryFold } from "../../../src/store/history/history-fold.ts";
-import { randomStep, Simulation } from "../../core/support/random-markets.ts";
+import { Markets, randomStep } from "../../core/support/random-markets.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { allPages } from "../support/history-checks.ts";
 import { event, INSTRUMENTS, type LoggedTransaction } from "../support/history-model.ts";
@@ -95,33 +95,33 @@ test("days of crashes: the ends of all intervals are what the positions add up t
 async function dayOfCrashes(seed: number): Promise<Set<string>> {
   const random = new Random(seed, "open-interest");
   const int = (below: number): number => Math.floor(random.uniform() * below);
-  const simulation = new Simulation();
-  if (seed % 2 === 0) simulation.fund(50_000);
-  const accounts = Array.from({ length: 10 }, () => simulation.open(500 + int(20_000)));
+  const markets = new Markets();
+  if (seed % 2 === 0) markets.fund(50_000);
+  const accounts = Array.from({ length: 10 }, () => markets.open(500 + int(20_000)));
   const index = [650_000, 320_000];
-  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i] as number));
-  for (let step = 0; step < 3000; step++) randomStep(simulation, random, accounts, index);
+  markets.symbols.forEach((symbol, i) => void markets.price(symbol, index[i] as number));
+  for (let step = 0; step < 3000; step++) randomStep(markets, random, accounts, index);
 
   // In batches of any size, by a program that is killed now and then.
-  const instruments = simulation.symbols.map(({ state }) => state.instrument);
+  const instruments = markets.symbols.map(({ state }) => state.instrument);
   const database = newDatabase();
   let fold = new HistoryFold(database, instruments);
-  for (let at = 0; at < simulation.log.length; ) {
+  for (let at = 0; at < markets.log.length; ) {
     const end = at + 1 + int(random.uniform() < 0.5 ? 5 : 2000);
-    foldTransactions(fold, simulation.log.slice(at, end));
+    foldTransactions(fold, markets.log.slice(at, end));
     if (random.uniform() < 0.3) fold = new HistoryFold(database, instruments);
     at = end;
   }
 
   const history = new History(database);
   const seen = new Set<string>();
-  for (const { state } of simulation.symbols) {
+  for (const { state } of markets.symbols) {
     const { id } = state.instrument;
     const model = new Model();
-    for (const { actorId, time, events } of simulation.log)
+    for (const { actorId, time, events } of markets.log)
       if (actorId === id) for (const message of events) model.apply(message as Event, time);
     for (const kind of model.seen) seen.add(kind);
-    const now = simulation.time;
+    const now = markets.time;
     for (const interval of OPEN_INTEREST_INTERVALS) {
       const expected = model.atEnds(interval, now);
       const read = (query: Partial<OpenInterestQuery> = {}): OpenInterest[] =>

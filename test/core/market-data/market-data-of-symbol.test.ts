@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
-import { openInterestChange } from "../../../src/core/market-data/public-trades.ts";
+import { openInterestChange } from "../../../src/core/market-data/open-interest.ts";
 import { CancelAll, ClosePosition, Describe, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import { type Event, type SymbolEvent, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
@@ -15,7 +15,7 @@ import { SymbolActor } from "../../../src/core/symbol.ts";
 import { FINE } from "../support/instruments.ts";
 import { takeSeed } from "../support/seed.ts";
 
-const seed = takeSeed("feed-of-symbol.test");
+const seed = takeSeed("market-data-of-symbol.test");
 
 const INSTRUMENT = compileInstrument(FINE);
 const MIDDLE_TICKS = 650_000;
