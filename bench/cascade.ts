@@ -8,23 +8,23 @@ import { compareSizes, median, type Row } from "./support/report.ts";
 
 const POSITIONS = [1000, 10_000, 100_000];
 const PRICES = 21;
-/** One lot is 65 USDC: this is ten times the money, and a little more. */
+/** One lot is 65 USDC: this deposit covers 10x leverage and a little more. */
 const THIN_DEPOSIT_QUANTA = 7_000_000;
 const FALLS = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7];
 const TICKS_PER_FALL = 4;
 
 /**
- * What a price costs in a market with many positions: how long until all of them are at the new mark, and how long an order
- * may have to wait behind any one turn of that; and the same while prices fall by 30 % and every long is liquidated.
+ * The cost of a new mark price in a market with many positions: how long until all positions use it, and how long a
+ * single transaction of that may delay an order. Then the same while prices fall by 30 % and every long is liquidated.
  */
 export function benchCascade(rounds: number): Row[] {
   const rows = (what: string, measure: (positions: number) => number): Row[] =>
     compareSizes(what, "open positions", "us", POSITIONS, rounds, measure);
   return [
     ...rows("one price, until all positions are at it", (positions) => median(markUpdates(positions).map(sum))),
-    ...rows("one price, turns behind which orders wait, p99", (positions) => p99(markUpdates(positions).flat())),
+    ...rows("one price, transactions behind which orders wait, p99", (positions) => p99(markUpdates(positions).flat())),
     ...rows("30 % fall, one liquidation", (positions) => fallingPrices(positions).eachUs),
-    ...rows("30 % fall, turns behind which orders wait, p99", (positions) =>
+    ...rows("30 % fall, transactions behind which orders wait, p99", (positions) =>
       p99(fallingPrices(positions).transactionsUs),
     ),
   ];
@@ -34,7 +34,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const p99 = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN;
 
-/** A market in which every account holds one lot, longs and shorts in turns. */
+/** A market in which every account holds one lot, long and short alternating. */
 function marketWithPositions(positions: number, depositQuanta?: number): CoreRunner {
   const core = new CoreRunner(positions, depositQuanta);
   const place = blank(PlaceOrder);
@@ -46,27 +46,27 @@ function marketWithPositions(positions: number, depositQuanta?: number): CoreRun
     core.decide(place);
   }
   if (core.fills.count !== positions / 2) throw new Error(`${core.fills.count} trades for ${positions} positions`);
-  runToEnd(core, { type: Tick.code }); // its first self-check
+  runToEnd(core, { type: Tick.code }); // the first self-check
   collectGarbage();
   return core;
 }
 
-/** One command and all that it begins: what each turn took of the processor. */
+/** Runs a command and the background work that it starts. Returns the processor time of each transaction, in us. */
 function runToEnd(core: CoreRunner, command: Message): number[] {
   let from = processorUs();
   const transactionsUs: number[] = [];
-  const note = (): void => {
+  const record = (): void => {
     const now = processorUs();
     transactionsUs.push(now - from);
     from = now;
   };
   core.decide(command);
-  note();
-  for (let more = true; more; note()) more = core.runBackground();
+  record();
+  for (let more = true; more; record()) more = core.runBackground();
   return transactionsUs;
 }
 
-/** Of this process: on a shared machine the clock says how long others ran. */
+/** Processor time of this process in us. On a shared machine the clock includes other processes. */
 function processorUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
@@ -88,7 +88,7 @@ function fallingPrices(positions: number): { eachUs: number; transactionsUs: num
     transactionsUs.push(...runToEnd(core, price(Math.round(MID_TICKS * share))));
     for (let look = 0; look < TICKS_PER_FALL; look++) transactionsUs.push(...runToEnd(core, { type: Tick.code }));
   }
-  // Each liquidation is an order of the house.
+  // Each liquidation is one order of the exchange.
   const liquidations = state.nextOrderSerial - before;
   if (liquidations < positions / 2) throw new Error(`only ${liquidations} of ${positions / 2} longs were liquidated`);
   return { eachUs: sum(transactionsUs) / liquidations, transactionsUs };

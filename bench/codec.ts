@@ -12,8 +12,8 @@ const PASSES = 300;
 const BUFFER_BYTES = 512 * 1024;
 
 /**
- * The codec of rings and log against msgpackr, which packs the same fields as an array by position and unpacks them into
- * one. Both take the fields from an object; only ours puts them back into one.
+ * Our codec of rings and log against msgpackr, which packs the same fields into an array by position. Both read the
+ * fields from an object; only ours decodes into one.
  */
 export async function benchCodec(rounds: number): Promise<Row[]> {
   return [...(await compare(OrderPlaced, rounds)), ...(await compare(Traded, rounds))];
@@ -41,10 +41,10 @@ async function compare(shape: MessageSchema, rounds: number): Promise<Row[]> {
 }
 
 interface Codec {
-  /** Each of them does all messages. */
+  /** Each call processes all messages. */
   encode: Work;
   decode: Work;
-  /** Throws unless what was decoded is what was encoded. */
+  /** Throws when decoding does not return what was encoded. */
   check: Work;
 }
 
@@ -97,13 +97,13 @@ function msgpackr(shape: MessageSchema, messages: readonly Message[]): Codec {
   return codec;
 }
 
-/** As fast as a hand-written literal. */
+/** Generates code as fast as a hand-written literal. */
 function compileToArray(shape: MessageSchema): (message: Message) => unknown[] {
   const fields = ["type", ...Object.keys(shape.fields)].map((name) => `m.${name}`);
   return new Function("m", `return [${fields.join(", ")}];`) as (message: Message) => unknown[];
 }
 
-/** Ids past 2^32, prices, sums of money and small words, and a client order id where there is one. */
+/** Fills in ids beyond 2^32, prices, amounts, small enums and client order ids. */
 function randomMessage(shape: MessageSchema, seed: number): Message {
   const random = new Random(seed, shape.name);
   const message = blank(shape) as Record<string, unknown>;

@@ -6,21 +6,21 @@ import { endProcess, forkScript, outputOf, request, spawnScript } from "./suppor
 import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const PEER = "nodejs-order-book";
-/** The market's range on each side of the mid: 100 USDC at a tick of 0.1. */
+/** Price range on each side of the mid: 100 USDC at a tick of 0.1. */
 const RANGE_TICKS = 1000;
 const OPERATIONS = 1_000_000;
-/** Of a rate, where the book is not long to fill. */
+/** Least duration of a rate measurement where filling the book is fast. */
 const LEAST_SECONDS = 2;
 const DEEP_OPERATIONS = 100_000;
 const LATENCY_OPERATIONS = 200_000;
-/** Until what is compiled late is compiled, too. */
+/** Enough for V8 to finish optimizing. */
 const WARM_UP_OPERATIONS = 1_000_000;
-/** Each pass has a new engine, and some of what was compiled for the last one is compiled anew: an exchange has one. */
+/** Untimed: each pass has a new engine, for which V8 compiles some code again. An exchange keeps one engine. */
 const UNTIMED_OPERATIONS = 200_000;
 
 /**
- * The core alone, in one thread without I/O, against the npm package nodejs-order-book on the same stream. In turns, each in
- * a process of its own: neither meets the other's garbage, nor loses its compiled code while the other runs.
+ * The core alone, in one thread without I/O, against the npm package nodejs-order-book on the same stream. The two
+ * alternate, each in its own process, so that they share neither garbage nor compiled code.
  */
 export async function benchCore(rounds: number): Promise<Row[]> {
   const engines = ["perpd", "peer"].map((name) => forkScript("bench/support/engines/engine-process.js", [name]));
@@ -62,7 +62,7 @@ export async function benchCore(rounds: number): Promise<Row[]> {
   }
 }
 
-/** What a million resting orders take beyond the stream itself, each engine in a process of its own. */
+/** Memory of a million resting orders without the stream itself, each engine in its own process. */
 async function compareMemory(rounds: number): Promise<Row> {
   const [ours, theirs] = await interleave(
     rounds,

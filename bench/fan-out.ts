@@ -15,24 +15,25 @@ import {
 import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const SUBSCRIBERS = 1000;
-/** How the cost of one order grows with whom it is told. */
+/** Numbers of subscribers for the cost of one order. */
 const SUBSCRIBER_COUNTS = [1, 100, 10_000];
 const SECONDS = 2;
 const SYMBOL = "BTC-PERP";
 const DEPTH = 20;
-/** To the book and to the trades. */
+/** One on the book, one on the trades. */
 const MESSAGES_PER_ORDER = 2;
-/** The answer to the subscription, and a snapshot of each channel. */
+/** The reply to the subscription, and a snapshot of each channel. */
 const INITIAL_MESSAGES = 3;
-/** A linux clock tick is a hundredth of a second, whatever the kernel's own is. */
+/** /proc counts in ticks of 10 ms on Linux, whatever the kernel's own tick is (USER_HZ). */
 const US_PER_CLOCK_TICK = 10_000;
 const BARE = "bare publish";
 const HEADERS = { "Content-Type": "application/json" };
 
 /**
- * Trades of one symbol, each of them told to a thousand WebSockets as a change of the book and as a trade, against a bare
- * server that publishes as many messages of the same size for each POST. All subscribers live in one process, which has to
- * share the machine with the server and is often the limit: so the server's own time for a delivery is shown too.
+ * Trades of one symbol, each delivered to 1000 WebSockets as a book change and as a trade. Baseline: a bare server that
+ * publishes as many messages of the same size for each POST.
+ * All subscribers live in one process, which shares the machine with the server and is often the limit. So the server's
+ * own processor time per delivery is shown too.
  */
 export async function benchFanOut(rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ [SYMBOL]: "65000" });
@@ -41,7 +42,7 @@ export async function benchFanOut(rounds: number): Promise<Row[]> {
     const task = exchangeTask(exchange, SUBSCRIBERS);
     const crowd = await SubscriberProcess.start(exchange, task);
     const { messages, bytes, orders } = await crowd.measure(1);
-    if (messages < orders * SUBSCRIBERS * MESSAGES_PER_ORDER) throw new Error("some news did not arrive");
+    if (messages < orders * SUBSCRIBERS * MESSAGES_PER_ORDER) throw new Error("some messages did not arrive");
     const bare = await startBare({ post: 500, get: 0, published: Math.round((bytes / messages) * MESSAGES_PER_ORDER) });
     const socketUrl = bare.socketUrl;
     const bareCrowd = await SubscriberProcess.start(bare, {
@@ -70,7 +71,7 @@ export async function benchFanOut(rounds: number): Promise<Row[]> {
   }
 }
 
-/** The server's time for one order, all of its deliveries included. */
+/** The server's processor time for one order, including all of its deliveries. */
 async function compareSubscriberCounts(exchange: RunningExchange, rounds: number): Promise<Row[]> {
   if (process.platform !== "linux") return [];
   const sizes = SUBSCRIBER_COUNTS.filter((size) => size < maxSockets());
@@ -93,7 +94,7 @@ async function compareSubscriberCounts(exchange: RunningExchange, rounds: number
   return sizes.map((size, i) => row(size, each[i] as number[])).slice(1);
 }
 
-/** That a process may have open, with room for its files. */
+/** Sockets that a process may open, less 200 for its files. */
 function maxSockets(): number {
   const report = process.report.getReport() as unknown as { userLimits: { open_files: { hard: number | string } } };
   const { hard } = report.userLimits.open_files;
@@ -101,11 +102,11 @@ function maxSockets(): number {
 }
 
 interface Measured extends Delivered {
-  /** Processor time of all threads of the server; 0 where the system does not tell. */
+  /** Processor time of all threads of the server; 0 where /proc does not exist. */
   serverUs: number;
 }
 
-/** The subscribers' process. */
+/** The process of all subscribers, and the server that they use. */
 class SubscriberProcess {
   private readonly child: ChildProcess;
   private readonly server: Running;
@@ -132,7 +133,7 @@ class SubscriberProcess {
   }
 }
 
-/** User and system time so far. */
+/** User and system time of a process so far, in us. */
 function processorUs(pid: number): number {
   if (process.platform !== "linux") return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -161,7 +162,7 @@ function exchangeTask({ url, socketUrl, token }: RunningExchange, count: number)
   };
 }
 
-/** Another account than the one that trades: a book to show, and enough at its touch for every trade. */
+/** Places a book of another account, with enough at its best prices for every trade. */
 async function restOrders({ url }: RunningExchange): Promise<void> {
   const client = new PerpdClient({ baseUrl: url });
   const wallet = privateKeyToAccount(generatePrivateKey());

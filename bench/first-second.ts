@@ -4,12 +4,13 @@ import { type Running, startBare, startExchange } from "./support/processes.ts";
 import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const PER_SECOND = 20_000;
-/** About as long as an order's answer. */
+/** About the length of an order's reply. */
 const ANSWER_BYTES = 600;
 
 /**
- * What orders wait in the first second after a start, while nothing has been compiled yet: beside a bare server that parses
- * them, answers as much and has just been started, too. Each round starts both anew, and those who trade with them.
+ * Latency of orders in the first second after a start, before code is compiled. Baseline: a bare server that was just
+ * started, parses the orders and sends replies of the same length. Each round starts both servers and their clients
+ * anew.
  */
 export async function compareFirstSeconds(
   each: Omit<SocketTradersTask, "url" | "openingMessage">,
@@ -36,7 +37,7 @@ async function firstSecond(server: Running, task: SocketTradersTask): Promise<La
   const traders = await TraderProcess.start(task);
   try {
     const { latency } = await traders.measure(1, PER_SECOND);
-    if (latency === null) throw new Error("traders at a rate say how long they waited");
+    if (latency === null) throw new Error("a measurement at a rate must report latencies");
     return latency;
   } finally {
     await Promise.all([traders.stop(), server.stop()]);

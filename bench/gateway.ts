@@ -15,25 +15,25 @@ import { interleave, type Row, ratioRow } from "./support/report.ts";
 const CONNECTIONS = 64;
 const LATENCY_CONNECTIONS = [1, 4, 16];
 const SECONDS = 2;
-/** What stands beside an order: nothing but an answer, and one that waits for the disk on a road like perpd's. */
+/** Baselines of an order: a bare reply, and a reply after a pipeline like perpd's that waits for the disk. */
 const BASELINES = ["bare uWebSockets.js", "bare pipeline"];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const BOOK = "/market/orderbook?symbol=BTC-PERP&depth=20";
 const TICKER = "/market/ticker?symbol=BTC-PERP";
-/** Of the book, on each side. */
+/** On each side of the book. */
 const LEVELS = 30;
-/** Parsed, authenticated, checked, written to disk and answered; far below the market, so that nothing is left behind. */
+/** An order that goes the whole way but leaves nothing behind: IOC, far below the market. */
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" };
-/** Different prices of orders that must differ. */
+/** Prices for orders that must differ. */
 const PRICES = 20_000;
 
 /**
- * Durable orders and market data over REST, each beside a bare uWebSockets.js handler with answers of the same size; orders
- * also beside one that answers once the request has been around a bare pipeline (support/bare-road.ts).
+ * Durable orders and market data over HTTP against a bare uWebSockets.js handler with replies of the same size. Orders
+ * also against one that replies after a bare pipeline (support/servers/bare-pipeline.ts).
  */
 export async function benchGateway(rounds: number): Promise<Row[]> {
   if (WRK === null)
-    console.error("wrk is not installed (Debian package wrk): rates are autocannon's, latencies left out");
+    console.error("wrk is not installed (Debian package wrk): rates come from autocannon, latencies are left out");
   const exchange = await startExchange({ "BTC-PERP": "65000" });
   try {
     await restBook(exchange);
@@ -83,7 +83,7 @@ async function compareLatencies(exchange: RunningExchange, bare: Running, rounds
   return rows;
 }
 
-/** The same orders by API key and by token. No two are alike, since a signature is good for one order. */
+/** The same orders by API key and by token. All differ, since a signature is valid once. */
 async function compareSigned(exchange: RunningExchange, rounds: number): Promise<Row> {
   const generator = WRK ?? AUTOCANNON;
   const { headers, ...load } = orderLoad(exchange, CONNECTIONS);
@@ -93,7 +93,7 @@ async function compareSigned(exchange: RunningExchange, rounds: number): Promise
   const [bySignature, byToken] = await interleave(
     rounds,
     async () => {
-      // A key remembers some hundred thousand signatures a minute: each round has a key of its own.
+      // The server keeps some hundred thousand signatures a minute per key: use a new key each round.
       const key = await client.createKey({ label: "bench", permissions: ["TRADE"] });
       const each = sign(bodies, new URL(load.url).pathname, key);
       const measured = await generator.run({ ...load, headers: JSON_TYPE, each }, SECONDS);
@@ -106,7 +106,7 @@ async function compareSigned(exchange: RunningExchange, rounds: number): Promise
   return ratioRow(what, "requests/s", "with a token", bySignature.map(rateOf), byToken.map(rateOf));
 }
 
-/** Signed beforehand: a generator that signed as it went would measure itself. */
+/** Signed in advance, so that signing is not measured. */
 function sign(bodies: readonly string[], path: string, { apiKey, secret }: CreatedApiKey): Request[] {
   const now = Date.now();
   return bodies.map((body, i) => {
@@ -127,7 +127,7 @@ const otherOrder = (i: number): string =>
 
 const rateOf = ({ rate }: Measured): number => rate;
 
-/** A load and what it is held against: a bare handler and, if it is an order, one that makes it durable. */
+/** A load and the same load for its baselines. */
 const withBaselines = (load: HttpLoad, bare: Running): HttpLoad[] => [
   load,
   { ...load, url: bare.url },
@@ -148,7 +148,7 @@ function readLoad({ url }: RunningExchange, target: string): HttpLoad {
   return { url: url + target, method: "GET", connections: CONNECTIONS, headers: {} };
 }
 
-/** Some orders on both sides, so that there is a book to show. */
+/** Places orders on both sides, so that the book is not empty. */
 async function restBook({ url, token }: RunningExchange): Promise<void> {
   const client = new PerpdClient({ baseUrl: url, token });
   const order = { symbol: "BTC-PERP", type: "LIMIT", timeInForce: "GTC", quantity: "0.001" } as const;

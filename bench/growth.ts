@@ -11,10 +11,10 @@ import { compareSizes, type Row } from "./support/report.ts";
 
 const ACCOUNTS = [100, 1000, 10_000, 100_000];
 const RESTING_ORDERS = [1000, 10_000, 100_000, 1_000_000];
-/** Of one worker. All orders and operations are shared out among them. */
+/** Symbols on one worker; the total of orders and operations stays the same. */
 const SYMBOLS = [1, 4, 16, 64];
 const CLIENT_ORDER_IDS = [10_000, 100_000, 1_000_000];
-/** Orders between two shares of a snapshot. */
+/** Orders between two steps of a snapshot. */
 const ORDERS_PER_PUSH = 64;
 const OPERATIONS = 200_000;
 const RANGE_TICKS = 10_000;
@@ -22,7 +22,7 @@ const IDS = "growth, one order with a client order id";
 const IDS_LONGEST = "growth, 64 orders with client order ids, the longest";
 const LIVE_ORDERS = 10_000;
 
-/** How the core's costs grow with what it holds: each size beside the smallest. */
+/** How the core's costs grow with its contents: each size against the smallest. */
 export function benchGrowth(rounds: number): Row[] {
   const ofAccounts = orderStream("accounts", LIVE_ORDERS, OPERATIONS, RANGE_TICKS, 7);
   const byLive = new Map(RESTING_ORDERS.map((live) => [live, orderStream("live", live, OPERATIONS, RANGE_TICKS, 8)]));
@@ -43,7 +43,7 @@ export function benchGrowth(rounds: number): Row[] {
   ];
 }
 
-/** Orders that rest nowhere, each with an id of its own that is remembered for a day. */
+/** Orders that do not rest, each with a client order id that is kept for a day. */
 function ordersWithIds(count: number): { meanNs: number; longestUs: number } {
   const core = new CoreRunner(1);
   const writer = new SnapshotPartWriter(core.actor.actorId, () => {});
@@ -70,7 +70,7 @@ function streamsOf(symbols: number): OrderStream[] {
   return Array.from({ length: symbols }, (_, i) => orderStream(`symbol ${i}`, live, operations, RANGE_TICKS, 9 + i));
 }
 
-/** An operation of each symbol, then the next of each. */
+/** Runs one operation of each symbol, then the next of each. */
 function interleavedNs(streams: readonly OrderStream[]): number {
   const engines = perpdSymbols(streams);
   const { prefill, length } = streams[0] as OrderStream;

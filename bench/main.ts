@@ -15,8 +15,8 @@ import { markdownTable, type Row } from "./support/report.ts";
 import { benchWebSocket } from "./websocket.ts";
 
 /**
- * Everything, one stage after the other in one run, since only what is measured side by side can be compared; or the
- * stages that are named on the command line. Prints a table, and writes dist/bench-results.json.
+ * Runs all stages, or those named on the command line. Only figures of one run are comparable, since the machine's
+ * speed varies. Prints a table and writes dist/bench-results.json.
  */
 const ROUNDS = 5;
 const STAGES = {
@@ -34,17 +34,17 @@ type StageName = keyof typeof STAGES;
 
 tuneV8();
 
-// Leaves in order, so that children and folders are cleared away.
+// Exit in order, so that child processes and folders are removed.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 
 const wanted = process.argv.slice(2);
 const names = Object.keys(STAGES) as StageName[];
 const unknown = wanted.find((name) => !names.includes(name as StageName));
 if (unknown !== undefined) {
-  console.error(`no stage is called ${unknown}; there are ${names.join(", ")}`);
+  console.error(`unknown stage ${unknown}; the stages are ${names.join(", ")}`);
   process.exit(1);
 }
-if (isInMemory()) console.error("temporary folders lie in memory: set TMPDIR to a folder on a disk");
+if (isInMemory()) console.error("the temporary folder is in memory: set TMPDIR to a folder on a disk");
 
 const rows: (Row & { stage: StageName })[] = [];
 for (const name of names) {
@@ -64,5 +64,5 @@ writeFileSync(new URL("../bench-results.json", import.meta.url), `${JSON.stringi
 const { processors, memoryGiB, node, commit } = machine;
 console.log(`${processors}, ${memoryGiB} GiB, Node ${node}, commit ${commit}; medians of ${ROUNDS} rounds\n`);
 console.log(markdownTable(rows));
-console.log("\nRatio: perpd ÷ the figure beside it. Of rates (…/s) more is better, of times and sizes less.");
+console.log("\nRatio: perpd ÷ the other figure. For rates (…/s) more is better, for times and sizes less.");
 process.exit(0);

@@ -21,17 +21,17 @@ import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const LIVE_ORDERS = 10_000;
 const RANGE_TICKS = 1000;
-/** So many wait for one batch, and so many keep every thread busy. */
+/** 256: about what one batch holds. 2048: enough to keep every thread busy. */
 const IN_FLIGHT = [256, 2048];
 const WARM_UP = 50_000;
 const PER_ROUND = 100_000;
-/** Many short rounds, since a shared disk has its moods. */
+/** Many short rounds, since the speed of a shared disk varies. */
 const SERIAL_ROUNDS = 15;
 const SERIAL_PER_ROUND = 800;
 
 /**
- * The ring road without HTTP: ring → worker → journal → ring, with this thread in the front's place, against a loop that
- * does nothing but write and sync the same bytes in the same batches.
+ * The pipeline without HTTP: ring → worker → journal → ring, with this thread as the gateway. Baseline: a loop that
+ * only writes and syncs the same bytes in the same batches.
  */
 export async function benchPipeline(rounds: number): Promise<Row[]> {
   const operations = WARM_UP + IN_FLIGHT.length * rounds * PER_ROUND + SERIAL_ROUNDS * SERIAL_PER_ROUND;
@@ -104,10 +104,10 @@ async function compareRoundTrips(orders: DurableOrders, bare: BareLog, transacti
   return [row("p50", ({ p50 }) => p50), row("p99", ({ p99 }) => p99)];
 }
 
-/** A stream on its way through the ring road. */
+/** Runs an order stream through the pipeline. */
 class DurableOrders {
   readonly fills = new Fills();
-  /** Turns released, what they take in the log, and how often the journal's ring was drained. */
+  /** Released transactions, their bytes in the log, and the number of drains of the journal's ring. */
   count = 0;
   bytes = 0;
   drains = 0;
@@ -126,7 +126,7 @@ class DurableOrders {
     host.onDrained(() => this.drains++);
   }
 
-  /** Seconds until the next `operations` of the stream are durable. */
+  /** Runs the next `operations` of the stream. Resolves with the seconds until they are durable. */
   async run(operations: number, inFlight: number): Promise<number> {
     collectGarbage();
     const from = performance.now();
@@ -136,7 +136,7 @@ class DurableOrders {
     return (performance.now() - from) / 1e3;
   }
 
-  /** Seconds until the history index, which follows by itself, has what is durable: then nothing else is under way. */
+  /** Resolves with the seconds until the history index has caught up with the log. Then no background work is left. */
   async catchUp(): Promise<number> {
     const from = performance.now();
     await this.host.historyCaughtUp();
@@ -145,12 +145,12 @@ class DurableOrders {
 
   async runSerially(operations: number): Promise<Latency> {
     const histogram = newHistogram();
-    let asked = 0;
+    let requestedAt = 0;
     const end = this.next + operations;
     const commandAt = (i: number) => {
       const now = performance.now();
-      if (asked > 0) histogram.recordValue((now - asked) * 1e6);
-      asked = now;
+      if (requestedAt > 0) histogram.recordValue((now - requestedAt) * 1e6);
+      requestedAt = now;
       return this.commands.at(i);
     };
     await requestAll(this.host, this.instrumentId, commandAt, this.next, end, 1);

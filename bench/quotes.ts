@@ -3,12 +3,12 @@ import { endProcess, forkScript, request, startBare } from "./support/processes.
 import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const SECONDS = 2;
-/** Rests in the book, far below the market, until it is canceled. */
+/** Rests far below the market until it is canceled. */
 const QUOTE = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "GTC", price: "62500", quantity: "0.001" };
 
 /**
- * What a market maker does: durable orders that rest in the book, each canceled once it is known to be there, beside a bare
- * server that parses the same messages and answers with as many and as long ones.
+ * A market maker's work: durable orders that rest in the book, each canceled after its reply. Baseline: a bare server
+ * that parses the same messages and sends replies of the same number and length.
  */
 export async function compareQuotes(market: Omit<SocketQuotersTask, "request">, rounds: number): Promise<Row> {
   const task = { ...market, request: JSON.stringify({ op: "order.place", id: 1, params: QUOTE }) };

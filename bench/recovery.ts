@@ -17,8 +17,8 @@ import { endProcess, spawnScript, waitForLine } from "./support/processes.ts";
 import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 /**
- * Replay against the core that decided the same turns; and how long it takes until all actors are back, from the log
- * alone and from a fresh snapshot. The log is written by an exchange that is killed before it made any snapshot.
+ * Replay against the core deciding the same transactions; and the time until all actors are back, from the log alone
+ * and from a fresh snapshot. The log comes from an exchange that is killed before its first snapshot.
  */
 export async function benchRecovery(rounds: number): Promise<Row[]> {
   const folder = temporaryFolder();
@@ -29,10 +29,10 @@ export async function benchRecovery(rounds: number): Promise<Row[]> {
     const rows = [await compareReplay(folder.path, lastSequence, rounds)];
     const fromLog: number[] = [];
     for (let round = 0; round < rounds; round++) fromLog.push(await startUpMs(folder.path, "SIGKILL"));
-    await startUpMs(folder.path, "SIGTERM"); // stops in order, with a snapshot
+    await startUpMs(folder.path, "SIGTERM"); // a regular stop, with a snapshot
     const fromSnapshot: number[] = [];
     for (let round = 0; round < rounds; round++) fromSnapshot.push(await startUpMs(folder.path, "SIGTERM"));
-    const what = `recovery, all actors back after ${lastSequence} turns`;
+    const what = `recovery, all actors back after ${lastSequence} transactions`;
     rows.push(ratioRow(what, "ms", "with a fresh snapshot", fromLog, fromSnapshot));
     return rows;
   } finally {
@@ -57,10 +57,10 @@ async function compareReplay(dataFolder: string, lastSequence: number, rounds: n
   decide(); // warm-up
   replay();
   const [ours, theirs] = await interleave(rounds, replay, decide);
-  return ratioRow("recovery, replay of the log", "turns/s", "deciding them", ours, theirs);
+  return ratioRow("recovery, replay of the log", "transactions/s", "deciding them", ours, theirs);
 }
 
-/** As an actor thread does it. */
+/** Recovers as an actor thread does. */
 function replaySeconds(dataFolder: string, lastSequence: number): number {
   const config = benchConfig(dataFolder);
   const control = new Control();
@@ -77,7 +77,7 @@ function replaySeconds(dataFolder: string, lastSequence: number): number {
   return seconds;
 }
 
-/** How long a new process takes to start the road on the folder, without loading the program. Then it is ended. */
+/** Starts a new process on the folder and ends it. Resolves with the ms of its start without loading the program. */
 async function startUpMs(dataFolder: string, signal: "SIGTERM" | "SIGKILL"): Promise<number> {
   const child: ChildProcess = spawnScript("bench/support/engines/recorder.js", [dataFolder, "start"]);
   const [, ms] = await waitForLine(child, /started in ([\d.]+)/);

@@ -10,17 +10,17 @@ const CONNECTIONS = 8;
 const IN_FLIGHT = 32;
 const SECONDS = 2;
 const LATENCY_SECONDS = 2;
-/** Of the rate at which everything that is sent is answered. */
+/** Fractions of the sustained rate. */
 const LOADS = [0.1, 0.5, 0.9];
-/** Checked, written to disk and answered; far below the market, so that nothing is left behind. */
+/** An order that goes the whole way but leaves nothing behind: IOC, far below the market. */
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" };
-/** A refusal is a good deal shorter. */
+/** A refusal is much shorter. */
 const LEAST_ANSWER_BYTES = 400;
 
 /**
- * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, beside one that
- * parses them and sends as much as perpd does, and beside one that does so once they have been around a bare pipeline; how
- * long each takes at a part of that rate; and orders that rest and are canceled, as a market maker's are (quotes.ts). Then the first second after a start (first-second.ts).
+ * Durable orders over WebSockets, at full rate. Baselines: a bare server that echoes, one that parses and sends replies
+ * of perpd's length, and one that does so after a bare pipeline. Then latencies at fractions of that rate, orders that
+ * rest and are canceled (quotes.ts), and the first second after a start (first-second.ts).
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
   const request = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
@@ -34,7 +34,7 @@ async function compareWarm(each: Omit<SocketTradersTask, "url" | "openingMessage
   const traders = await TraderProcess.start({ ...each, url: exchange.socketUrl, openingMessage });
   const { answers, bytes } = await traders.measure(1); // warm-up
   const answerBytes = Math.round(bytes / answers);
-  if (answerBytes < LEAST_ANSWER_BYTES) throw new Error(`answers of ${answerBytes} bytes are no orders`);
+  if (answerBytes < LEAST_ANSWER_BYTES) throw new Error(`replies of ${answerBytes} bytes cannot be orders`);
   const bare = await startBare({ post: answerBytes, get: 0, published: 0 });
   const echoed = await TraderProcess.start({ ...each, url: bare.socketUrl, openingMessage: "" });
   const answered = await TraderProcess.start({ ...each, url: `${bare.socketUrl}answer`, openingMessage: "" });

@@ -5,7 +5,7 @@ import { type Latency, latencyOf, newHistogram } from "./latency.ts";
 
 const FILE_BYTES = 16 * 2 ** 20;
 
-/** The limit of anything durable: a file that has its size already, written from start to end and then again. */
+/** The limit of anything durable: writes and syncs a preallocated file from start to end, again and again. */
 export class BareLog {
   private readonly folder = temporaryFolder();
   private readonly fd = openSync(join(this.folder.path, "log"), "w");
@@ -17,7 +17,7 @@ export class BareLog {
     fdatasyncSync(this.fd);
   }
 
-  /** Writes and syncs so many batches. Returns how long each took. */
+  /** Writes and syncs `batches` batches. Returns the total time and the latency of each. */
   append(batches: number, batchBytes: number): { seconds: number; latency: Latency } {
     const histogram = newHistogram();
     const start = performance.now();

@@ -12,7 +12,7 @@ process.on("exit", () => {
   for (const folder of open) folder.remove();
 });
 
-/** A folder of our own that is gone when this process ends, if not before. TMPDIR says where. */
+/** A temporary folder in TMPDIR, removed at the latest when this process ends. */
 export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), "perpd-bench-"));
   const folder = {
@@ -28,5 +28,5 @@ export function temporaryFolder(): TemporaryFolder {
 
 const TMPFS_MAGIC = 0x01021994;
 
-/** Whether temporary folders lie in memory, where writing to disk costs nothing. */
+/** True when the temporary folder is in memory, where disk writes cost nothing. */
 export const isInMemory = (): boolean => statfsSync(tmpdir()).type === TMPFS_MAGIC;

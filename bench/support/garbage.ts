@@ -3,5 +3,5 @@ import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
 
-/** Collects it now, so that nobody pays for what an earlier measurement left behind. */
+/** Collects garbage now, so that a measurement does not pay for an earlier one. */
 export const collectGarbage = runInNewContext("gc") as () => void;

@@ -1,6 +1,6 @@
 import { build, type Histogram } from "hdr-histogram-js";
 
-/** Times in nanoseconds, exact to three digits, up to a minute. */
+/** Nanoseconds up to a minute, with three significant digits. */
 export const newHistogram = (): Histogram =>
   build({ lowestDiscernibleValue: 1, highestTrackableValue: 60e9, numberOfSignificantValueDigits: 3 });
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork, type StdioOptions, spawn } from "node:child_pr
 import { createInterface } from "node:readline";
 import { temporaryFolder } from "./folder.ts";
 
-/** A child process of ours: ended by its own handle, never by name. */
+/** A child process, ended through its own handle, never by name. */
 export interface Running {
   readonly url: string;
   readonly socketUrl: string;
@@ -11,7 +11,7 @@ export interface Running {
 }
 
 export interface RunningExchange extends Running {
-  /** Of the demo account. */
+  /** Session token of the demo account. */
   readonly token: string;
 }
 
@@ -21,7 +21,7 @@ process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** A perpd of its own on a temporary data folder, without bots, with index prices set to `prices` (by symbol). */
+/** Starts perpd on a temporary data folder, without bots and rate limits. `prices`: index prices by symbol. */
 export async function startExchange(prices: Record<string, string>): Promise<RunningExchange> {
   const data = temporaryFolder();
   const flags = ["--port", "0", "--data", data.path, "--no-bots", "--rate-limit", "off", "--price-source", "operator"];
@@ -43,17 +43,17 @@ export async function startExchange(prices: Record<string, string>): Promise<Run
 }
 
 export interface BareSizes {
-  /** Bytes of what POST and GET answer with. */
+  /** Bytes of the replies to POST and GET. */
   post: number;
   get: number;
-  /** Bytes of the two messages that each POST publishes to every WebSocket; 0 = none. */
+  /** Bytes of the two messages together that each POST publishes to every WebSocket; 0 = none. */
   published: number;
-  /** Bytes of the answers to an order and to its cancel at /quote. */
+  /** Bytes of the replies to an order and to its cancel at /quote. */
   placed?: number;
   canceled?: number;
 }
 
-/** The bare server of bare-server.ts. */
+/** Starts the bare server (servers/bare-server.ts). */
 export async function startBare({ post, get, published, placed = 0, canceled = 0 }: BareSizes): Promise<Running> {
   const sizes = [post, get, published, placed, canceled];
   const child = spawnScript("bench/support/servers/bare-server.js", sizes.map(String));
@@ -63,21 +63,21 @@ export async function startBare({ post, get, published, placed = 0, canceled = 0
   return { url: `http://${address}`, socketUrl: `ws://${address}/`, pid: child.pid as number, stop };
 }
 
-/** Starts a program, to be read by lineWith() or outputOf(). */
+/** Starts a program; read its output with waitForLine() or outputOf(). */
 export function spawnProgram(program: string, args: readonly string[]): ChildProcess {
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
   return track(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn" } }));
 }
 
-/** Starts a script of dist/. */
+/** Starts a script in dist/. */
 export const spawnScript = (script: string, args: readonly string[]): ChildProcess =>
   spawnProgram(process.execPath, [scriptPath(script), ...args]);
 
-/** Starts a script of dist/ that takes messages. */
+/** Starts a script in dist/ with a message channel. */
 export const forkScript = (script: string, args: readonly string[]): ChildProcess =>
   track(fork(scriptPath(script), args));
 
-/** Sends it a message, to be answered by one. */
+/** Sends a message and resolves with the reply. Rejects when the child exits first. */
 export function request<T>(child: ChildProcess, question: object | number): Promise<T> {
   return new Promise((resolve, reject) => {
     const died = (code: number): void => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`));
@@ -90,7 +90,7 @@ export function request<T>(child: ChildProcess, question: object | number): Prom
   });
 }
 
-/** All that it prints, when it has ended. Rejects when it failed. */
+/** Resolves with the whole output of a child when it ends; rejects when it failed. */
 export async function outputOf(child: ChildProcess): Promise<string> {
   let output = "";
   child.stdout?.setEncoding("utf8").on("data", (text) => {
@@ -119,7 +119,7 @@ const scriptPath = (path: string): string => new URL(`../../${path}`, import.met
 
 const lines = new WeakMap<ChildProcess, AsyncIterator<string>>();
 
-/** The first line of the child's output that matches. */
+/** Resolves with the first line of the child's output that matches; rejects when the output ends first. */
 export async function waitForLine(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   if (child.stdout === null) throw new Error("the child's output is not piped");
   let output = lines.get(child);

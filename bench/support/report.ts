@@ -1,10 +1,10 @@
-/** One line of the benchmark's table: a figure of ours beside a limit or a peer of the same run. */
+/** One row of the report: a figure of perpd and the baseline or peer of the same run. */
 export interface Row {
   what: string;
-  /** Of both figures. Of rates ("…/s") more is better, of times and sizes less. */
+  /** Unit of both figures. For rates ("…/s") more is better, for times and sizes less. */
   unit: string;
   perpd: number;
-  /** What the other figure belongs to; "" = there is none. */
+  /** Name of the other figure; "" = none. */
   beside: string;
   other: number | null;
   /** Median over the rounds of perpd ÷ other. */
@@ -16,7 +16,7 @@ export interface Row {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** From rounds in which both were measured side by side. */
+/** A row from rounds in which both were measured alternately. */
 export function ratioRow(
   what: string,
   unit: string,
@@ -37,8 +37,8 @@ export function ratioRow(
 }
 
 /**
- * Measures each once a round, in turns going first, so that what else happens on the machine meets all. The results of
- * each, by round.
+ * Runs each measurement once per round, rotating which goes first, so that disturbances of the machine affect all.
+ * Returns the results of each measurement, by round.
  */
 export async function interleave<T>(rounds: number, ...measures: (() => T | Promise<T>)[]): Promise<T[][]> {
   const results = measures.map((): T[] => []);
@@ -51,7 +51,7 @@ export async function interleave<T>(rounds: number, ...measures: (() => T | Prom
   return results;
 }
 
-/** The same measured at several sizes, each beside the smallest. */
+/** Measures several sizes, each against the smallest. */
 export function compareSizes(
   what: string,
   things: string,
@@ -78,14 +78,14 @@ export function compact(value: number): string {
 const ratioText = (ratio: number): string => ratio.toFixed(ratio < 0.1 ? 3 : 2);
 
 export function markdownTable(rows: readonly Row[]): string {
-  const marginTable = rows.map((row) => [
+  const cells = rows.map((row) => [
     row.what,
     `${compact(row.perpd)} ${row.unit}`,
     row.other === null ? "" : `${compact(row.other)} ${row.beside}`,
     row.ratio === null ? "" : `${ratioText(row.ratio)}×`,
     row.spread === null ? "" : `${ratioText(row.spread[0])}–${ratioText(row.spread[1])}`,
   ]);
-  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---:", "---", "---:", "---:"], ...marginTable]
+  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---:", "---", "---:", "---:"], ...cells]
     .map((row) => `| ${row.join(" | ")} |`)
     .join("\n");
 }

@@ -15,7 +15,7 @@ import type {
 import type * as api from "../client/types.ts";
 import { PerpdMarketData } from "./market-data.ts";
 
-/** What an account has and what happened to it. */
+/** Balance, positions and history of an account. */
 export class PerpdAccount extends PerpdMarketData {
   override async fetchBalance(params: Dict = {}): Promise<Balances> {
     await this.loadMarkets();
@@ -32,12 +32,12 @@ export class PerpdAccount extends PerpdMarketData {
     return this.fetchPositions([symbol], params);
   }
 
-  /** A position of no contracts where there is none. */
+  /** Resolves with a position of 0 contracts when none is open. */
   override async fetchPosition(symbol: string, params: Dict = {}): Promise<Position> {
     return this.parsePosition(await this.positionRow(symbol, params), this.market(symbol));
   }
 
-  /** How near each open position is to being deleveraged. */
+  /** How early each open position would be auto-deleveraged. */
   override async fetchPositionsADLRank(symbols?: Strings, params: Dict = {}): Promise<ADL[]> {
     await this.loadMarkets();
     const { data }: api.PositionList = await this.request("positions", "private", "GET", params);
@@ -49,7 +49,7 @@ export class PerpdAccount extends PerpdMarketData {
     return this.request("positions/{symbol}", "private", "GET", { symbol: this.marketId(symbol), ...params });
   }
 
-  /** All of them, unless a limit is given. */
+  /** All trades of the order, unless a limit is given. */
   override async fetchOrderTrades(id: string, symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.fetchMyTrades(symbol, since, limit ?? Number.MAX_SAFE_INTEGER, { orderId: id, ...params });
   }
@@ -82,7 +82,7 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parseIncomes(rows, market, since, limit) as FundingHistory[];
   }
 
-  /** Everything that changed the account's money. `params.type`, `params.symbol`: only that, in the exchange's words. */
+  /** Every change of the account's money. `params.type` and `params.symbol` filter by the exchange's own names. */
   override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<LedgerEntry[]> {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
@@ -114,7 +114,7 @@ export class PerpdAccount extends PerpdMarketData {
     return this.filterBySinceLimit(this.sortBy(both.flat(), "timestamp"), since, limit);
   }
 
-  /** Fills that closed a position of the account by force. */
+  /** The account's liquidation fills. */
   override async fetchMyLiquidations(
     symbol?: Str,
     since?: Int,
@@ -134,7 +134,7 @@ export class PerpdAccount extends PerpdMarketData {
     );
   }
 
-  /** `params.reference`: a name of your own, under which it is done once however often it is sent. */
+  /** `params.reference`: an idempotency key. A repeated request with the same key withdraws once. */
   override async withdraw(
     code: string,
     amount: number,

@@ -5,7 +5,7 @@ import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
 import { forgetFailedLoad } from "./load-markets.ts";
 
-/** The most rows that a page holds. */
+/** Maximum number of rows in a page. */
 const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
@@ -34,26 +34,26 @@ interface Page<Row> {
   nextCursor: string | null;
 }
 
-/** What is asked for of a list. */
+/** Which rows of a list to return. */
 interface PageOptions<Row> {
-  /** No earlier than that. `query` says it, too, where the list takes it. */
+  /** Earliest time in milliseconds. Also in `query` where the endpoint has a time filter. */
   since: number | undefined;
   limit: number | undefined;
   isWanted?: (row: Row) => boolean;
 }
 
-/** The params as a path may hold them; the colon of `client:ID` stays as it is. */
+/** Params encoded for a path; the colon of `client:ID` stays unencoded. */
 const inPath = (params: Dict): Dict =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, encodeURIComponent(String(value)).replace(/%3A/g, ":")]),
   );
 
-/** Each item costs what a request of its own would. */
+/** Each item costs as much as a single request. */
 function batchCost(items: readonly Dict[]): number {
   return items.every(({ action }) => action === "CANCEL") ? items.length * CANCEL_COST : items.length;
 }
 
-/** How requests are addressed and signed, and what their refusals become. */
+/** Builds URLs, signs requests, and turns refusals into ccxt's exceptions. */
 export class PerpdBase extends Exchange {
   override describe() {
     return this.deepExtend(super.describe(), DESCRIPTION);
@@ -63,7 +63,7 @@ export class PerpdBase extends Exchange {
     return forgetFailedLoad(this, () => super.loadMarkets(reload, params));
   }
 
-  /** A session's `token` may stand in the place of key and secret. */
+  /** A session `token` may replace key and secret. */
   override checkRequiredCredentials(error = true): boolean {
     return Boolean(this.token) || super.checkRequiredCredentials(error);
   }
@@ -97,7 +97,7 @@ export class PerpdBase extends Exchange {
   private credentials(method: string, url: URL, body: string): Dict {
     this.checkRequiredCredentials();
     if (this.token) return { Authorization: `Bearer ${this.token}` };
-    // Two requests that are otherwise the same must not have the same signature.
+    // Two equal requests must not have the same signature.
     const timestamp = String(this.incrementingNonce());
     const signature = this.signature(timestamp + method + url.pathname + url.search + body);
     return { "X-Api-Key": this.apiKey, "X-Timestamp": timestamp, "X-Signature": signature };
@@ -107,7 +107,7 @@ export class PerpdBase extends Exchange {
     return createHmac("sha256", this.secret).update(text).digest("hex");
   }
 
-  /** What is cut or garbled on its way is no exception of ccxt's yet, so a program that goes on behind those would end. */
+  /** Turns truncated or corrupt responses into ccxt exceptions: programs catch only those. */
   override async fetch(url: string, method = "GET", headers?: Dict, body?: string): Promise<unknown> {
     try {
       return await super.fetch(url, method, headers, body);
@@ -119,12 +119,15 @@ export class PerpdBase extends Exchange {
     }
   }
 
-  /** ccxt itself waits for the head of an answer no longer than `timeout`, but for its body for minutes. */
+  /** ccxt applies `timeout` to the response headers only; the body may take minutes. */
   override undiciRequest(url: string, params: Dict): ReturnType<Exchange["undiciRequest"]> {
     return super.undiciRequest(url, { ...params, signal: AbortSignal.timeout(this.timeout) });
   }
 
-  /** In tokens of 20 ms, by what the exchange charges: lists and transfers are dear, canceling has a budget of its own. */
+  /**
+   * Weight in tokens of 20 ms, as the exchange charges: lists and transfers cost more, cancels have a budget of their
+   * own.
+   */
   override calculateRateLimiterCost(_api: string, method: string, path: string, params: Dict): number {
     if (path === "orders/batch") return batchCost(params.items);
     if (method === "DELETE" || CANCELS.has(path)) return CANCEL_COST;
@@ -147,16 +150,17 @@ export class PerpdBase extends Exchange {
   ): undefined {
     if (status < 400 && body !== undefined) return undefined;
     if (body?.code !== undefined) throw new (errorClass(body.code, status))(`${this.id} ${text}`);
-    // Something in between has answered: whether the exchange has seen the request is not known. ccxt takes what it has no
-    // exception for as a success.
+    // A proxy answered, so it is unknown whether the exchange got the request. ccxt would treat a status without an
+    // exception as success.
     this.handleHttpStatusCode(status, reason, url, method, text);
-    throw new BadResponse(`${this.id} what answered is no perpd: ${status} ${text}`);
+    throw new BadResponse(`${this.id} the response is not from a perpd exchange: ${status} ${text}`);
   }
 
   /**
-   * The rows of a list, as many as asked for, through as many pages as that takes. Without `since` they are the newest;
-   * with it the first from there on, which stand on the last page: a program that goes on behind the last one it got
-   * misses none. Oldest first: ccxt sorts by time, and leaves those of one millisecond as they are.
+   * Reads rows of a list over as many pages as needed, and returns them oldest first. ccxt sorts by time and keeps the
+   * order within a millisecond.
+   * Without `since`: the newest rows. With `since`: the first rows from that time on, which are on the last page, so
+   * that a program that continues from its last row misses none.
    */
   protected async pages<Row>(
     api: "public" | "private",
@@ -180,12 +184,12 @@ export class PerpdBase extends Exchange {
     return rows.reverse();
   }
 
-  /** The list, without what is undefined. */
+  /** Drops undefined fields. */
   protected definedFields(fields: Dict): Dict {
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   }
 
-  /** ccxt's since, and `until` among its params, as the exchange names them; the params that are left. */
+  /** Renames ccxt's `since` and `params.until` to startTime and endTime; keeps the other params. */
   protected timeRange(since: number | undefined, params: Dict): Dict {
     const { until, ...rest } = params;
     return this.definedFields({ startTime: since, endTime: until, ...rest });

@@ -10,12 +10,11 @@ interface Item {
 }
 
 /**
- * Many orders at once. Those of a symbol are done in their order and in one turn of the exchange, twenty at a time; those
- * of several symbols one symbol after the other. A request with a mistake in it rejects; what the exchange refuses is in
- * its place among the orders, with the error as its `info`.
+ * Many orders at once. Orders of one symbol run in order, up to 20 in one transaction; symbols run one after the other.
+ * An invalid request rejects. An order that the exchange refuses is returned in its place, with the error as `info`.
  */
 export class PerpdBatches extends PerpdTrading {
-  /** One that is refused is `rejected`. */
+  /** A refused order has the status `rejected`. */
   override async createOrders(orders: OrderRequest[], params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const items = orders.map(({ symbol, type, side, amount, price, params: own }) => {
@@ -33,7 +32,7 @@ export class PerpdBatches extends PerpdTrading {
     });
   }
 
-  /** Each with an `id`, or a clientOrderId among its params. One that is refused has no status: it is what it was. */
+  /** Each order needs an `id`, or a clientOrderId in its params. A refused one has no status: it is unchanged. */
   override async editOrders(orders: OrderRequest[], params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const items = orders.map(({ symbol, amount, price, params: own, ...more }) => {
@@ -43,7 +42,7 @@ export class PerpdBatches extends PerpdTrading {
     return this.changed(items);
   }
 
-  /** Also by `params.clientOrderIds`. Without a symbol one after the other, up to the first that cannot be canceled. */
+  /** Also takes `params.clientOrderIds`. Without a symbol it cancels one by one and stops at the first failure. */
   override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}): Promise<Order[]> {
     const { clientOrderIds = [], ...more } = params;
     const named: Dict[] = [
@@ -57,7 +56,7 @@ export class PerpdBatches extends PerpdTrading {
     return canceled;
   }
 
-  /** One that is refused has no status: it is what it was. */
+  /** A refused one has no status: it is unchanged. */
   override async cancelOrdersForSymbols(orders: CancellationRequest[], params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const items = orders.map(({ id, clientOrderId, symbol }) => {
@@ -75,7 +74,7 @@ export class PerpdBatches extends PerpdTrading {
     });
   }
 
-  /** A result for each, in their order. */
+  /** One result per item, in the order of the items. */
   private async runItems(items: readonly Item[]): Promise<api.BatchResult[]> {
     const results: api.BatchResult[] = [];
     for (const symbol of new Set(items.map((asked) => asked.symbol))) {

@@ -1,22 +1,23 @@
 import { BadRequest, type Dict, InvalidOrder, Precise } from "ccxt";
 
-/** What an order waits for, in the exchange's words. */
+/** The trigger condition of an order, in the exchange's terms. */
 export interface Condition {
   kind: "STOP" | "TAKE_PROFIT" | "TRAILING_STOP";
   triggerBy: string | undefined;
-  /** Made to close a position. */
+  /** True for orders made to close a position. */
   closes: boolean;
-  /** Of what does not trail. */
+  /** For orders that do not trail. */
   triggerPrice?: unknown;
-  /** Of what trails: a share of the best price, and from where on. */
+  /** For trailing orders: callback as a fraction of the best price, and the activation price. */
   callbackRate?: string | undefined;
   activationPrice?: unknown;
 }
 
 /**
- * Reads ccxt's params of conditional orders: `stopLossPrice` and `takeProfitPrice`, which close a position,
- * `triggerPrice` with `triggerDirection`, which is a stop where no direction is given, and `trailingPercent` with
- * `trailingTriggerPrice`. Null for an order that does not wait; `rest`: the params that are left.
+ * Reads ccxt's params of conditional orders: `stopLossPrice` and `takeProfitPrice`, which close a position;
+ * `triggerPrice` with `triggerDirection` (a stop when no direction is given); and `trailingPercent` with
+ * `trailingTriggerPrice`. Returns null for an order without a condition; `rest`: the remaining params. Throws
+ * InvalidOrder for more than one condition.
  */
 export function readCondition(side: string, params: Dict): { condition: Condition | null; rest: Dict } {
   const { trailingPercent, trailingTriggerPrice, triggerPriceType, ...others } = params;
@@ -42,10 +43,10 @@ export function readCondition(side: string, params: Dict): { condition: Conditio
   };
 }
 
-/** ccxt's trailingPercent as the exchange has it: a share. */
+/** ccxt's trailingPercent as a fraction. */
 export const callbackRateOf = (percent: unknown): string | undefined => Precise.stringDiv(String(percent), "100");
 
-/** A stop buys above today's price and sells below it. */
+/** A stop buys above the current price and sells below it. */
 function isStopDirection(side: string, direction: unknown): boolean {
   if (direction === undefined) return true;
   if (direction === "ascending" || direction === "above") return side === "buy";

@@ -3,7 +3,7 @@ import type { ChannelMessage, ChannelRequest, ErrorBody } from "../client/types.
 import { PerpdBatches } from "./batches.ts";
 import { errorClass } from "./errors.ts";
 
-/** The part of ccxt's WebSocket client that is used. */
+/** The part of ccxt's WebSocket client that we use. */
 export interface SocketClient {
   url: string;
   futures: Record<string, { resolve(value: unknown): void } | undefined>;
@@ -12,24 +12,24 @@ export interface SocketClient {
   resolve(result: unknown, hash: string): void;
   reject(error: Error, hash?: string): void;
   send(message: object): Promise<unknown>;
-  /** Resolves once it is open. */
+  /** Resolves when the socket is open. */
   connected: Promise<unknown>;
   throttle(cost: number): Promise<unknown>;
   onError(error: Error): void;
 }
 
 interface Subscription {
-  /** Of the request that asked for it. */
+  /** Id of the subscribe request. */
   id: number;
   request?: ChannelRequest;
-  /** Of the last message; null before the first snapshot, and again while a new one is on its way. */
+  /** Sequence of the last message; null while a snapshot is pending. */
   sequence: number | null;
 }
 
 interface Reply extends Partial<ErrorBody> {
   op: string;
   id: number | null;
-  /** Of a request that was done. */
+  /** Present when the request succeeded. */
   result?: unknown;
 }
 type Heartbeat = Omit<ChannelMessage, "type"> & { type: "HEARTBEAT" };
@@ -37,23 +37,23 @@ type Heartbeat = Omit<ChannelMessage, "type"> & { type: "HEARTBEAT" };
 const AUTHENTICATED = "authenticated";
 const UNSUBSCRIBED = "unsubscribed";
 
-/** What tells the streams of a connection apart. A book without a pace does not name it. */
+/** The name of a stream within a connection. The exchange leaves `updateMs` out of a book that has none. */
 export const streamOf = ({ channel, symbol, depth, updateMs, interval, priceType }: ChannelRequest): string =>
   [channel, symbol, depth, updateMs || undefined, interval, priceType === "LAST" ? undefined : priceType]
     .filter((part) => part !== undefined)
     .join(":");
 
-/** The connection's side of watching: it subscribes, authenticates, and sees to it that no message is missing. */
+/** Subscribes, authenticates, and detects missing messages. */
 export abstract class PerpdConnection extends PerpdBatches {
   private nextRequestId = 1;
 
-  /** A message of a stream, in its place. False: it shows that what was made of the stream is wrong. */
+  /** Handles the next message of a stream. Returns false when the copy built from the stream has become wrong. */
   protected abstract receive(client: SocketClient, hash: string, message: ChannelMessage): boolean;
 
-  /** Nothing is remembered of the stream. */
+  /** Drops all state of the stream. */
   protected abstract forget(hash: string): void;
 
-  /** What is known of the stream is so now: its connection stands, and no snapshot is on its way. */
+  /** True when the copy is up to date: connected, and no snapshot is pending. */
   protected isCurrent(hash: string): boolean {
     const url = this.implodeHostname(this.urls.api.ws);
     if (!(url in (this.clients as Dict))) return false;
@@ -61,10 +61,10 @@ export abstract class PerpdConnection extends PerpdBatches {
     return typeof client.subscriptions[hash]?.sequence === "number";
   }
 
-  /** Resolves with the stream's next news. */
+  /** Resolves with the stream's next update. */
   protected async follow(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
     const url = this.implodeHostname(this.urls.api.ws);
-    // ccxt makes no plain ws:// connection before that.
+    // ccxt needs this before it opens a plain ws:// connection.
     await this.loadHttpProxyAgent();
     if (access === "private") await this.authenticate(url);
     const hash = streamOf(request);
@@ -72,15 +72,15 @@ export abstract class PerpdConnection extends PerpdBatches {
     return this.send(url, hash, { op: "subscribe", channels: [request] }, { id, request, sequence: null });
   }
 
-  /** Ends the streams that are meant. */
-  protected async unfollow(isMeant: (request: ChannelRequest) => boolean): Promise<void> {
+  /** Unsubscribes the streams that `isMeant` selects. */
+  protected async unfollow(isSelected: (request: ChannelRequest) => boolean): Promise<void> {
     const url = this.implodeHostname(this.urls.api.ws);
-    // What was lost with its connection ended there.
+    // Without a connection there is nothing to end.
     if (!(url in (this.clients as Dict))) return;
     const client: SocketClient = this.client(url);
     for (const [hash, subscription] of Object.entries(client.subscriptions)) {
       const request = subscription?.request;
-      if (request === undefined || !isMeant(request)) continue;
+      if (request === undefined || !isSelected(request)) continue;
       delete client.subscriptions[hash];
       this.forget(hash);
       if (hash in client.futures) client.reject(new UnsubscribeError(`${this.id} ${hash}`), hash);
@@ -89,7 +89,7 @@ export abstract class PerpdConnection extends PerpdBatches {
     }
   }
 
-  /** Does over the WebSocket what an endpoint does. Rejects with NetworkError when the connection is lost before the answer. */
+  /** Calls an operation over the WebSocket. Rejects with NetworkError when the connection is lost before the reply. */
   protected async call<Result>(op: string, params: object): Promise<Result> {
     const url = this.implodeHostname(this.urls.api.ws);
     await this.loadHttpProxyAgent();
@@ -100,14 +100,14 @@ export abstract class PerpdConnection extends PerpdBatches {
   }
 
   /**
-   * Sends a message unless it is under way already, and resolves with what comes of it. Not by ccxt's own watch, which
-   * leaves a rejection unhandled when the connection is lost just before it sends: that ends the program.
+   * Sends a message unless one with the same hash is pending, and resolves with its result. ccxt's own watch() is not
+   * enough: it leaves a rejection unhandled when the connection is lost just before it sends, which ends the program.
    */
   private send(url: string, hash: string, message: object, subscription: Subscription): Promise<unknown> {
     const client: SocketClient = this.client(url);
-    const isUnderWay = client.subscriptions[hash] !== undefined;
+    const isPending = client.subscriptions[hash] !== undefined;
     const settled = this.watch(url, hash, undefined, hash, subscription);
-    if (isUnderWay) return settled;
+    if (isPending) return settled;
     const transmit = async (): Promise<void> => {
       if (this.enableRateLimit) await client.throttle(1);
       await client.send({ ...message, id: subscription.id });
@@ -134,7 +134,7 @@ export abstract class PerpdConnection extends PerpdBatches {
   }
 
   override handleMessage(client: SocketClient, message: Reply | ChannelMessage | Heartbeat): void {
-    // One that was given up may come to life again, behind its successor.
+    // A connection that was given up may still deliver messages after its replacement.
     if ((this.clients as Dict)[client.url] !== client) return;
     if ("op" in message) return this.handleReply(client, message);
     const hash = streamOf(message);
@@ -155,12 +155,12 @@ export abstract class PerpdConnection extends PerpdBatches {
     subscription.sequence = null;
     subscription.id = this.nextRequestId++;
     const message = { op: "subscribe", id: subscription.id, channels: [subscription.request] };
-    // A connection that is lost meanwhile says so to whoever waits.
+    // A lost connection rejects the waiting calls by itself.
     client.send(message).catch(() => {});
   }
 
   private handleReply(client: SocketClient, reply: Reply): void {
-    // Not client.resolve, which would forget it: whoever asks later is authenticated, too.
+    // Not client.resolve, which deletes the future: later calls must find it resolved.
     if (reply.op === AUTHENTICATED) client.futures[AUTHENTICATED]?.resolve(true);
     const { op, result } = reply;
     const isAnswer = op === "error" || op === UNSUBSCRIBED || result !== undefined;

@@ -1,4 +1,4 @@
-/** What ccxt is told about the exchange; `has` claims nothing that the tests do not run. */
+/** ccxt's description of the exchange. A test checks that each claim in `has` is tested. */
 export const DESCRIPTION = {
   id: "perpd",
   name: "perpd",

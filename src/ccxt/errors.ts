@@ -48,7 +48,7 @@ const BY_CODE: Readonly<Record<string, ErrorClass>> = {
   UNKNOWN_CHANNEL: BadRequest,
   TIMESTAMP_OUT_OF_WINDOW: InvalidNonce,
   SIGNATURE_REPLAYED: InvalidNonce,
-  // The one 503 of which it is not known that nothing was done.
+  // The only 503 whose outcome is unknown.
   TIMEOUT: RequestTimeout,
 };
 

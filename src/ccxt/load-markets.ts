@@ -1,9 +1,9 @@
-/** What ccxt's classes have, and do not declare. */
+/** A field that ccxt's classes have but do not declare. */
 interface LoadsMarkets {
   marketsLoading?: unknown;
 }
 
-/** ccxt remembers that an exchange's markets could not be loaded, and would say so for ever. */
+/** ccxt caches a failed market load and would repeat its error for ever. This clears the cache. */
 export async function forgetFailedLoad<T>(exchange: object, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

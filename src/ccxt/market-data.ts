@@ -20,7 +20,7 @@ import type {
 import type * as api from "../client/types.ts";
 import { PerpdParsers } from "./parsers.ts";
 
-/** What everyone may read. */
+/** Public market data. */
 export class PerpdMarketData extends PerpdParsers {
   override async fetchTime(params: Dict = {}): Promise<Int> {
     const { serverTime }: api.ServerTime = await this.request("time", "public", "GET", params);
@@ -39,19 +39,18 @@ export class PerpdMarketData extends PerpdParsers {
   }
 
   override async fetchMarkets(params: Dict = {}): Promise<Market[]> {
-    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
-    return data.map((row) => this.parseMarket(row));
+    return (await this.instrumentRows(params)).map((row) => this.parseMarket(row));
   }
 
   override async fetchLeverageTiers(symbols?: Strings, params: Dict = {}): Promise<LeverageTiers> {
     await this.loadMarkets();
-    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    const data = await this.instrumentRows(params);
     return this.parseLeverageTiers(data, symbols, "symbol");
   }
 
   override async fetchTradingFees(params: Dict = {}): Promise<TradingFees> {
     await this.loadMarkets();
-    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    const data = await this.instrumentRows(params);
     const fees = data.map((row) => {
       const [maker, taker] = [this.parseNumber(row.makerFeeRate), this.parseNumber(row.takerFeeRate)];
       const symbol = this.safeSymbol(row.symbol);
@@ -70,12 +69,11 @@ export class PerpdMarketData extends PerpdParsers {
   }
 
   override async fetchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
-    await this.loadMarkets();
-    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    const data = await this.tickerRows(params);
     return this.parseTickers(data, this.marketSymbols(symbols));
   }
 
-  /** Best bid and ask of every symbol, as tickers. */
+  /** Best bid and ask of each symbol, as tickers. */
   override async fetchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
     return this.fetchTickers(symbols, params);
   }
@@ -85,19 +83,17 @@ export class PerpdMarketData extends PerpdParsers {
   }
 
   override async fetchLastPrices(symbols?: Strings, params: Dict = {}): Promise<LastPrices> {
-    await this.loadMarkets();
-    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    const data = await this.tickerRows(params);
     return this.parseLastPrices(data, this.marketSymbols(symbols));
   }
 
-  /** A funding rate says how long its interval is. */
+  /** ccxt's funding rate contains its interval. */
   override async fetchFundingIntervals(symbols?: Strings, params: Dict = {}) {
     return this.fetchFundingRates(symbols, params);
   }
 
   override async fetchFundingRates(symbols?: Strings, params: Dict = {}) {
-    await this.loadMarkets();
-    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    const data = await this.tickerRows(params);
     return this.parseFundingRates(data, this.marketSymbols(symbols));
   }
 
@@ -159,7 +155,7 @@ export class PerpdMarketData extends PerpdParsers {
     await this.loadMarkets();
     const market = this.market(symbol);
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
-    // fetchMarkOHLCV() and fetchIndexOHLCV() say in this way what they want.
+    // fetchMarkOHLCV() and fetchIndexOHLCV() pass their price type in `params.price`.
     const priceType = this.safeStringUpper(params, "price");
     const others = this.timeRange(since, this.omit(params, "price"));
     const query = { ...this.definedFields({ symbol: market.id, interval, priceType, limit }), ...others };
@@ -180,6 +176,18 @@ export class PerpdMarketData extends PerpdParsers {
   ): Promise<Liquidation[]> {
     const { market, rows } = await this.publicTrades("market/liquidations", symbol, since, limit, params);
     return rows.map((row) => this.parseLiquidation(row, market));
+  }
+
+  private async tickerRows(params: Dict): Promise<api.Ticker[]> {
+    await this.loadMarkets();
+    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    return data;
+  }
+
+  /** Does not load the markets first: loading them calls it. */
+  private async instrumentRows(params: Dict): Promise<api.InstrumentList["data"]> {
+    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    return data;
   }
 
   private async publicTrades(

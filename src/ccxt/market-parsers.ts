@@ -16,10 +16,10 @@ import { PerpdBase } from "./base.ts";
 type Instrument = api.InstrumentList["data"][number];
 type FundingInterval = api.FundingList["data"][number];
 
-/** Everything settles in it. */
+/** The settlement currency of all markets. */
 export const SETTLE = "USDC";
 
-/** What everyone may read, as ccxt's structures. Sums stay strings until ccxt makes them numbers. */
+/** Parses public data into ccxt's structures. Amounts stay strings until ccxt converts them. */
 export class PerpdMarketParsers extends PerpdBase {
   override parseMarket(row: Instrument): Market {
     const { baseAsset, quoteAsset } = row;
@@ -101,7 +101,7 @@ export class PerpdMarketParsers extends PerpdBase {
     );
   }
 
-  /** ccxt declares a text, and gives a row. */
+  /** ccxt declares a string but passes a row. */
   override parseFundingRate(given: string | api.Ticker, market?: Market): FundingRate {
     const row = given as api.Ticker;
     return {

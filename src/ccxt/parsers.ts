@@ -34,7 +34,7 @@ const TRANSFER_STATUS: Readonly<Record<string, string>> = {
   FAILED: "failed",
 };
 
-/** ccxt's words for what changed an account's money. */
+/** ccxt's ledger types. */
 const LEDGER_TYPE: Readonly<Record<api.LedgerEntry["type"], string>> = {
   DEPOSIT: "transaction",
   WITHDRAWAL: "transaction",
@@ -44,14 +44,14 @@ const LEDGER_TYPE: Readonly<Record<api.LedgerEntry["type"], string>> = {
   FUNDING: "fee",
   DEFICIT_COVERED: "transfer",
 };
-/** Of adlRank, from 1 to 5. */
+/** For adlRank 1 to 5. */
 const ADL_RATINGS = ["low", "medium-low", "medium", "medium-high", "high"];
 
-/** An account's rows as ccxt's structures. */
+/** Parses account data into ccxt's structures. */
 export class PerpdParsers extends PerpdMarketParsers {
   override parseIncome(row: FundingPayment, given?: Market): FundingHistory {
     return {
-      // A position pays once for an interval.
+      // A position has one payment per interval.
       id: `${row.symbol}:${row.fundingTime}`,
       symbol: this.safeSymbol(row.symbol, given),
       code: SETTLE,
@@ -62,7 +62,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     } as FundingHistory;
   }
 
-  /** A public trade, or the account's own side of one. */
+  /** Parses a public trade, or the account's side of a trade. */
   override parseTrade(row: api.PublicTrade | api.Fill, given?: Market): Trade {
     const market = this.safeMarket(row.symbol, given);
     const own = "liquidity" in row ? row : undefined;
@@ -75,7 +75,7 @@ export class PerpdParsers extends PerpdMarketParsers {
         order: own?.orderId ?? undefined,
         type: undefined,
         side: row.side.toLowerCase(),
-        // What everyone sees is told from the taker's side.
+        // Public trades show the taker's side.
         takerOrMaker: own === undefined ? "taker" : own.liquidity.toLowerCase(),
         price: row.price,
         amount: row.quantity,
@@ -88,12 +88,13 @@ export class PerpdParsers extends PerpdMarketParsers {
   }
 
   /**
-   * `remaining` is what was left of the amount, also of an order that ended early. What an order has given up while it was
-   * open (see api.Order.status) is no part of it: an open order may fill all that remains, and a closed one has none.
+   * `remaining` is the unfilled amount, also for an order that ended early. Quantity that an open order has given up
+   * (see api.Order.status) is not part of `amount`: an open order can still fill all that remains, and a closed one has
+   * nothing left.
    */
   override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: Market): Order {
     const market = this.safeMarket(row.symbol, given);
-    // What an order that is tried would trade is no trade.
+    // The fills of a dry run are not trades.
     const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;
     const status = ORDER_STATUS[row.status];
     const endedEarly = status !== "open" && status !== "closed";
@@ -105,7 +106,7 @@ export class PerpdParsers extends PerpdMarketParsers {
         datetime: this.iso8601(row.createdAt),
         lastUpdateTimestamp: row.updatedAt,
         symbol: market.symbol,
-        // What it is once it has waited.
+        // The type after the trigger.
         type: row.type.endsWith("MARKET") ? "market" : "limit",
         timeInForce: row.postOnly ? "PO" : row.timeInForce,
         postOnly: row.postOnly,
@@ -126,14 +127,14 @@ export class PerpdParsers extends PerpdMarketParsers {
       },
       market,
     );
-    // ccxt's sum would be that of the fills, which are those of the request alone.
+    // ccxt would sum the fees of the fills, which are only those of this request.
     return { ...order, fees: [order.fee] } as Order;
   }
 
   override parsePosition(row: api.Position, given?: Market): Position {
     const market = this.safeMarket(row.symbol, given);
     const { notional } = row;
-    // A cross position has no collateral of its own; an isolated one's holds its unrealised profit already.
+    // A cross position has no separate collateral. That of an isolated one already includes its unrealized profit.
     const collateral = row.isolatedMargin ?? undefined;
     const ofNotional = (amount: string) =>
       Precise.stringEq(notional, "0") ? undefined : this.parseNumber(Precise.stringDiv(amount, notional, 8));
@@ -197,7 +198,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     } as Transaction;
   }
 
-  /** Equity is the total: what orders and positions bind is used, the rest free. */
+  /** Equity is the total. Margin of orders and positions is used; the rest is free. */
   override parseBalance(row: api.Balance): ReturnType<PerpdMarketParsers["safeBalance"]> {
     return this.safeBalance({
       timestamp: row.updatedAt,
@@ -207,7 +208,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     });
   }
 
-  /** The amount is without a sign, which `direction` says; in and out of what belongs to the account. */
+  /** The amount has no sign; `direction` tells in or out of the account. */
   override parseLedgerEntry(row: api.LedgerEntry): LedgerEntry {
     const isOut = row.amount.startsWith("-");
     return this.safeLedgerEntry(
@@ -241,7 +242,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     return { info: row, symbol: this.safeSymbol(row.symbol, market), marginMode: row.marginMode.toLowerCase() };
   }
 
-  /** From 1, which deleveraging would close last, to 5, the next. */
+  /** Rank 1 would be deleveraged last, rank 5 first. */
   override parseADLRank(row: api.Position, market?: Market): ADL {
     const timestamp = row.updatedAt ?? undefined;
     return {

@@ -1,45 +1,46 @@
 import type { Int } from "ccxt";
 import type { ChannelRequest } from "../client/types.ts";
 
-/** How far a program has read: of each stream the last change that it was told of, the longest untold stream first. */
+/** How far a program has read: the last change number of each stream, the stream that was read longest ago first. */
 export type ReadPosition = Map<string, number>;
 
-/** What a program reads. */
+/** A watch* call. */
 export interface WatchCall {
   method: string;
   requests: readonly ChannelRequest[];
-  /** ccxt's symbols, where the stream tells of others, too. */
+  /** ccxt's symbols, when the stream also contains others. */
   wanted?: readonly string[] | undefined;
-  /** Of a book. */
+  /** Levels of a book. */
   limit?: Int;
 }
 
-/** More than that are no loops, but calls whose answer nobody waits for any more. */
+/** More than this are not loops but calls that nobody awaits any more. */
 const MAX_LOOPS = 16;
 
-/** What callers wait for together. */
-interface PendingRead<News> {
-  /** What lies beyond it they, or one of them, have not been told. */
-  readonly place: ReadPosition;
+/** A read that several callers wait for together. */
+interface PendingRead<Result> {
+  /** All of the callers have read up to here, at least. */
+  readonly position: ReadPosition;
   callers: number;
-  readonly promise: Promise<News>;
-  resolve(news: News): void;
+  readonly promise: Promise<Result>;
+  resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 /**
- * All calls of one method in the same words: usually one loop, which is told what has come since its call before, and
- * reads for itself, whatever other methods read of the same streams. Two loops in the same words cannot be told apart.
- * Who waits at the same time is told the same. Of a state, a caller who may have missed a change is told it at once, and
- * whoever waits then is told again. Of events, none is told twice: those that came when one loop was waiting are that
- * loop's.
+ * All calls of one watch* method with the same parameters. Usually they come from one loop, which gets the changes
+ * since its last call, whatever other methods read of the same streams. Two loops with the same parameters cannot be
+ * told apart.
+ * Callers that wait at the same time get the same result. For state: a caller that may have missed a change gets it at
+ * once, and so do all that wait then. For events: none is reported twice; events that arrive while only one loop waits
+ * belong to that loop.
  */
-export class Reader<News> {
+export class Reader<Result> {
   readonly call: WatchCall;
   private readonly isState: boolean;
-  /** Where callers were when they got their last answer, of those who do not wait now, the latest answer last. */
+  /** Read positions of callers that do not wait now, the latest answer last. */
   private positions: ReadPosition[] = [];
-  private pending: PendingRead<News> | null = null;
+  private pending: PendingRead<Result> | null = null;
 
   constructor(words: WatchCall, isOfState: boolean) {
     this.call = words;
@@ -47,19 +48,19 @@ export class Reader<News> {
   }
 
   /**
-   * Resolves with what `find` finds beyond a place, which it moves; where that is nothing, again after each `follow`,
-   * which resolves when there may be something.
+   * Resolves with the first result of `find`, which looks beyond a read position and moves it. Calls `find` again
+   * whenever `follow` resolves.
    */
-  read(find: (place: ReadPosition) => News | undefined, follow: () => Promise<unknown>): Promise<News> {
-    const place = this.positions.pop();
+  read(find: (position: ReadPosition) => Result | undefined, follow: () => Promise<unknown>): Promise<Result> {
+    const position = this.positions.pop();
     if (this.pending !== null) {
       const { pending } = this;
       pending.callers++;
-      if (place !== undefined) rewind(pending.place, place);
+      if (position !== undefined) rewind(pending.position, position);
       this.tryResolve(pending, find);
       return pending.promise;
     }
-    const wait = openPendingRead<News>(new Map(place));
+    const wait = openPendingRead<Result>(new Map(position));
     this.pending = wait;
     wait.callers++;
     this.tryResolve(wait, find);
@@ -67,15 +68,15 @@ export class Reader<News> {
     return wait.promise;
   }
 
-  /** Whoever waits is told so. */
+  /** Rejects the pending read. */
   end(error: Error): void {
     this.pending?.reject(error);
     this.pending = null;
   }
 
   private async followUp(
-    wait: PendingRead<News>,
-    find: (place: ReadPosition) => News | undefined,
+    wait: PendingRead<Result>,
+    find: (position: ReadPosition) => Result | undefined,
     follow: () => Promise<unknown>,
   ): Promise<void> {
     try {
@@ -89,29 +90,29 @@ export class Reader<News> {
     }
   }
 
-  private tryResolve(wait: PendingRead<News>, find: (place: ReadPosition) => News | undefined): void {
+  private tryResolve(wait: PendingRead<Result>, find: (position: ReadPosition) => Result | undefined): void {
     if (this.pending !== wait) return;
-    const news = find(wait.place);
-    if (news === undefined) return;
+    const result = find(wait.position);
+    if (result === undefined) return;
     this.finish(wait);
-    wait.resolve(news);
+    wait.resolve(result);
   }
 
-  private finish({ place, callers }: PendingRead<News>): void {
+  private finish({ position, callers }: PendingRead<Result>): void {
     this.pending = null;
-    const left = Array.from({ length: callers }, () => place);
-    this.positions = this.isState ? [...this.positions, ...left].slice(-MAX_LOOPS) : [place];
+    const left = Array.from({ length: callers }, () => position);
+    this.positions = this.isState ? [...this.positions, ...left].slice(-MAX_LOOPS) : [position];
   }
 }
 
-function openPendingRead<News>(place: ReadPosition): PendingRead<News> {
-  let settle: Pick<PendingRead<News>, "resolve" | "reject"> | undefined;
-  const promise = new Promise<News>((resolve, reject) => {
+function openPendingRead<Result>(position: ReadPosition): PendingRead<Result> {
+  let settle: Pick<PendingRead<Result>, "resolve" | "reject"> | undefined;
+  const promise = new Promise<Result>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  return { place, callers: 0, promise, ...(settle as Pick<PendingRead<News>, "resolve" | "reject">) };
+  return { position, callers: 0, promise, ...(settle as Pick<PendingRead<Result>, "resolve" | "reject">) };
 }
 
-function rewind(place: ReadPosition, other: ReadPosition): void {
-  for (const [hash, change] of place) place.set(hash, Math.min(change, other.get(hash) ?? 0));
+function rewind(position: ReadPosition, other: ReadPosition): void {
+  for (const [hash, change] of position) position.set(hash, Math.min(change, other.get(hash) ?? 0));
 }

@@ -3,7 +3,7 @@ import type * as api from "../client/types.ts";
 import { PerpdAccount } from "./account.ts";
 import { SETTLE } from "./market-parsers.ts";
 
-/** How an account trades in a symbol: leverage, margin mode, and what is set aside for an isolated position. */
+/** Leverage, margin mode and isolated margin of a symbol. */
 export class PerpdSettings extends PerpdAccount {
   override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
     return this.parseLeverage(await this.positionRow(symbol, params), this.market(symbol));
@@ -19,7 +19,7 @@ export class PerpdSettings extends PerpdAccount {
     return this.parseMarginMode(await this.positionRow(symbol, params), this.market(symbol));
   }
 
-  /** `cross` or `isolated`, of a symbol without open orders. */
+  /** Sets `cross` or `isolated`; the symbol must not have open orders. */
   override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
     await this.loadMarkets();
     const market = this.market(this.requireSymbol(symbol, "setMarginMode"));
@@ -27,7 +27,9 @@ export class PerpdSettings extends PerpdAccount {
     return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
   }
 
-  /** To what is set aside for an isolated position. `params.reference`: a name of your own, under which it is done once. */
+  /**
+   * Adds USDC to an isolated position. `params.reference`: an idempotency key, under which the amount is moved once.
+   */
   override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
     return this.moveMargin("add", symbol, amount, params);
   }
@@ -57,13 +59,13 @@ export class PerpdSettings extends PerpdAccount {
     };
   }
 
-  /** A symbol has one position: there is nothing to set, and nothing else to set it to. */
+  /** Only one-way mode exists: a symbol has one position. */
   override async fetchPositionMode(_symbol?: Str, _params: Dict = {}) {
     return { info: {}, hedged: false };
   }
 
   override async setPositionMode(hedged: boolean, _symbol?: Str, _params: Dict = {}) {
-    if (hedged) throw new NotSupported(`${this.id} setPositionMode(): a symbol has one position`);
+    if (hedged) throw new NotSupported(`${this.id} setPositionMode(): only one-way mode is supported`);
     return { info: {}, hedged: false };
   }
 }

@@ -2,7 +2,7 @@ import type { Dict, Num, Order, OrderSide, OrderType, Str } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdConnection } from "./connection.ts";
 
-/** Orders over the WebSocket: the methods of trading.ts with Ws behind their names, and the same in and out. */
+/** Orders over the WebSocket: the methods of trading.ts with the suffix Ws, same parameters and results. */
 export abstract class PerpdSocketTrading extends PerpdConnection {
   override async createOrderWs(
     symbol: string,

@@ -22,7 +22,7 @@ import { Reader, type ReadPosition, type WatchCall } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
 import { Updates } from "./updates.ts";
 
-/** Those that the exchange keeps a stream for. */
+/** Depths for which the exchange keeps a stream. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
 const DEFAULT_BOOK_DEPTH = 100;
 const MAX_BOOK_DEPTH = 1000;
@@ -30,8 +30,8 @@ const TICKER_UPDATE_MS = 1000;
 const MAX_ROWS = 1000;
 
 /**
- * These tell what there is, the others what happens. Who is told twice of a state takes no harm, and what was so before a
- * connection was lost is not told any more.
+ * Channels of state; the others carry events. Reporting a state twice is harmless. After a lost connection an old state
+ * is not reported any more.
  */
 const STATE_CHANNELS: ReadonlySet<ChannelRequest["channel"]> = new Set([
   "orderbook",
@@ -45,15 +45,15 @@ const STATE_CHANNELS: ReadonlySet<ChannelRequest["channel"]> = new Set([
 interface Book {
   local: LocalOrderBook;
   time: number;
-  /** How many changes there have been. */
+  /** Number of changes so far. */
   changes: number;
 }
 
 /**
- * watch*: each call resolves with what is new since the call before, or, with `newUpdates: false`, with everything. What
- * came between two calls is not lost, and neither is what happened to orders while a connection was lost, nor the last
- * hundred fills. Orders and fills of before the first call are no news; use fetch* for them. Each method reads for itself
- * what others read, too: see Reader, also for two loops of one method.
+ * watch*: each call resolves with what changed since the call before or, with `newUpdates: false`, with everything.
+ * Nothing that happens between two calls is lost. Order changes during a lost connection are looked up, and the last
+ * 100 fills are repeated. Orders and fills from before the first call are not reported: use fetch* for them. Each
+ * method reads independently of others on the same stream: see Reader, also for two loops of one method.
  */
 export class PerpdStreams extends PerpdSocketTrading {
   private readonly localBooks = new Map<string, Book>();
@@ -64,7 +64,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.books("watchOrderBook", [symbol], limit, params);
   }
 
-  /** Of those that have changed the one that was told of the longest time ago. */
+  /** Resolves with the changed book that was returned longest ago. */
   override async watchOrderBookForSymbols(symbols: string[], limit?: Int, params: Dict = {}): Promise<OrderBook> {
     return this.books("watchOrderBookForSymbols", symbols, limit, params);
   }
@@ -74,12 +74,14 @@ export class PerpdStreams extends PerpdSocketTrading {
     return ticker as Ticker;
   }
 
-  /** Of all symbols where none are named; those that changed, or with `newUpdates: false` all. */
+  /**
+   * All symbols when none are given. Resolves with the tickers that changed, or with all of them (`newUpdates: false`).
+   */
   override async watchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
     return this.filterByArray(await this.latestTickers("watchTickers", symbols, params), "symbol");
   }
 
-  /** Tickers, each with its best bid and ask. */
+  /** Tickers with their best bid and ask. */
   override async watchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
     return this.filterByArray(await this.latestTickers("watchBidsAsks", symbols, params), "symbol");
   }
@@ -106,7 +108,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.rowsForSymbols<Liquidation>("watchLiquidations", "liquidations", [symbol], since, limit, params);
   }
 
-  /** Of all symbols where none are named. */
+  /** All symbols when none are given. */
   override async watchLiquidationsForSymbols(
     symbols?: Strings,
     since?: Int,
@@ -143,7 +145,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
-  /** A position that was closed comes with no contracts. */
+  /** A closed position has 0 contracts. */
   override async watchPositions(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}): Promise<Position[]> {
     const request = await this.accountChannel("positions", undefined, params);
     const wanted = this.marketSymbols(symbols);
@@ -177,7 +179,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     this.updates.delete(hash);
   }
 
-  /** What takes the place of all that the stream has said before. */
+  /** Handles a message that replaces everything before it. */
   private receiveState(client: SocketClient, hash: string, { sequence }: ChannelMessage, state: unknown): true {
     this.updatesOf(hash).put("", String(sequence), state);
     client.resolve(true, hash);
@@ -216,7 +218,7 @@ export class PerpdStreams extends PerpdSocketTrading {
         break;
       case "fills":
         for (const row of message.data) {
-          // Who trades with himself has two fills of one trade.
+          // A self-trade has two fills with one trade id.
           const key = `${row.tradeId} ${row.side}`;
           if (updates.isLive || row.time >= updates.since) updates.put(key, "", this.parseTrade(row));
           else updates.remember(key, "", this.parseTrade(row));
@@ -235,29 +237,33 @@ export class PerpdStreams extends PerpdSocketTrading {
     }
   }
 
-  /** Orders that ended while nobody listened are in no snapshot, also some that nobody has heard of: they are looked up. */
+  /**
+   * Looks up orders that ended during a lost connection: a snapshot holds open orders only. Some of them may never have
+   * been seen before.
+   */
   private async findEnded(client: SocketClient, hash: string, { symbol, data }: OrdersMessage): Promise<void> {
     const updates = this.updatesOf(hash) as Updates<Order>;
     const { known } = updates;
     const ids = new Set(data.map(({ orderId }) => orderId));
     const ended = known.filter(({ id, status }) => status === "open" && !ids.has(id as string));
-    const heard = updates.unresolvedSince ?? Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
+    const lookupFrom = updates.unresolvedSince ?? Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
     try {
       const found: Order[] = [];
       for (const { id } of ended) found.push(await this.fetchOrder(id as string));
-      const unknown = await this.fetchCanceledAndClosedOrders(this.safeSymbol(symbol), heard, MAX_ROWS);
+      const unknown = await this.fetchCanceledAndClosedOrders(this.safeSymbol(symbol), lookupFrom, MAX_ROWS);
       for (const order of [...found, ...unknown]) updates.put(order.id as string, orderVersion(order.info), order);
       updates.unresolvedSince = null;
       client.resolve(true, hash);
     } catch (error) {
-      // Who asks again subscribes again, and so looks again, from the same place: the snapshot's rows are known by now.
-      updates.unresolvedSince = heard;
+      // The next call subscribes again and repeats the look-up from the same time: the snapshot's own rows are stored
+      // by now.
+      updates.unresolvedSince = lookupFrom;
       delete client.subscriptions[hash];
       if (hash in client.futures) client.reject(error as Error, hash);
     }
   }
 
-  /** Positions that were closed while nobody listened are in no snapshot. */
+  /** Reports positions that were closed during a lost connection: a snapshot holds open ones only. */
   private closeAbsent(updates: Updates<unknown>, open: readonly api.Position[]): void {
     const symbols = new Set(open.map(({ symbol }) => symbol));
     for (const { info: row, contracts } of updates.known as Position[]) {
@@ -287,62 +293,62 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
-  /** The news of several streams of a channel, once one of them has some. */
-  private rowsOf<Row>(words: WatchCall, access: "public" | "private"): Promise<Row[]> {
-    const { requests, wanted } = words;
-    const ofWanted = (rows: unknown[]): unknown[] =>
+  /** The changes of several streams of a channel, once one of them has some. */
+  private rowsOf<Row>(watchCall: WatchCall, access: "public" | "private"): Promise<Row[]> {
+    const { requests, wanted } = watchCall;
+    const ofWantedSymbols = (rows: unknown[]): unknown[] =>
       wanted === undefined ? rows : rows.filter((row) => wanted.includes((row as Position).symbol as string));
-    return this.read<Row[]>(words, access, (place) => {
+    return this.read<Row[]>(watchCall, access, (position) => {
       const streams = requests.map((request) => {
         const hash = streamOf(request);
-        return { hash, updates: this.updatesOf(hash), isTold: !isStateChannel(request) || this.isCurrent(hash) };
+        return { hash, updates: this.updatesOf(hash), isReady: !isStateChannel(request) || this.isCurrent(hash) };
       });
-      const told = streams.filter(({ isTold }) => isTold);
-      const news = ofWanted(told.flatMap(({ hash, updates }) => updates.after(place.get(hash) ?? 0)));
-      if (news.length === 0) return undefined;
-      for (const { hash, updates } of told) place.set(hash, updates.changes);
-      return (this.newUpdates ? news : ofWanted(told.flatMap(({ updates }) => updates.known))) as Row[];
+      const current = streams.filter(({ isReady }) => isReady);
+      const changed = ofWantedSymbols(current.flatMap(({ hash, updates }) => updates.after(position.get(hash) ?? 0)));
+      if (changed.length === 0) return undefined;
+      for (const { hash, updates } of current) position.set(hash, updates.changes);
+      return (this.newUpdates ? changed : ofWantedSymbols(current.flatMap(({ updates }) => updates.known))) as Row[];
     });
   }
 
   private async books(method: string, symbols: readonly string[], limit: Int, params: Dict): Promise<OrderBook> {
     await this.loadMarkets();
     const requests = symbols.map((symbol) => this.bookChannel(symbol, limit, params));
-    return this.read({ method, requests, limit }, "public", (place) => {
-      const told = [...place.keys()];
+    return this.read({ method, requests, limit }, "public", (position) => {
+      const readOrder = [...position.keys()];
       const [next] = requests
         .map((request, i) => ({ hash: streamOf(request), symbol: symbols[i] as string }))
-        .filter(({ hash }) => this.isCurrent(hash) && this.changesOf(hash) > (place.get(hash) ?? 0))
-        .toSorted((a, b) => told.indexOf(a.hash) - told.indexOf(b.hash));
+        .filter(({ hash }) => this.isCurrent(hash) && this.changesOf(hash) > (position.get(hash) ?? 0))
+        .toSorted((a, b) => readOrder.indexOf(a.hash) - readOrder.indexOf(b.hash));
       if (next === undefined) return undefined;
-      // To the end of the line.
-      place.delete(next.hash);
-      place.set(next.hash, this.changesOf(next.hash));
+      // Moves this book to the end of the queue.
+      position.delete(next.hash);
+      position.set(next.hash, this.changesOf(next.hash));
       return this.orderBookOf(next.hash, next.symbol, limit);
     });
   }
 
-  /** By the reader of all calls in the same words. */
-  private read<News>(
-    words: WatchCall,
+  /** Reads with the reader that all calls with the same parameters share. */
+  private read<Result>(
+    watchCall: WatchCall,
     access: "public" | "private",
-    find: (place: ReadPosition) => News | undefined,
-  ): Promise<News> {
-    const { method, requests, wanted, limit } = words;
+    find: (position: ReadPosition) => Result | undefined,
+  ): Promise<Result> {
+    const { method, requests, wanted, limit } = watchCall;
     const name = [method, requests.map(streamOf), wanted, limit].join(" ");
-    const reader = this.readers.get(name) ?? new Reader(words, requests.some(isStateChannel));
+    const reader = this.readers.get(name) ?? new Reader(watchCall, requests.some(isStateChannel));
     this.readers.set(name, reader);
     const follow = () => Promise.race(requests.map((request) => this.follow(request, access)));
-    return (reader as Reader<News>).read(find, follow);
+    return (reader as Reader<Result>).read(find, follow);
   }
 
-  /** Ends the reading that is meant, and the streams of the channel that nobody reads then. */
+  /** Ends the selected readers, and streams of the channel that nobody reads any more. */
   protected async endReading(
     channel: ChannelRequest["channel"],
-    isMeant: (words: WatchCall) => boolean,
+    isSelected: (watchCall: WatchCall) => boolean,
   ): Promise<void> {
     for (const [name, reader] of this.readers) {
-      if (!isMeant(reader.call)) continue;
+      if (!isSelected(reader.call)) continue;
       this.readers.delete(name);
       reader.end(new UnsubscribeError(`${this.id} ${name}`));
     }
@@ -388,11 +394,14 @@ export class PerpdStreams extends PerpdSocketTrading {
 
 const isStateChannel = ({ channel }: ChannelRequest): boolean => STATE_CHANNELS.has(channel);
 
-/** What of an order makes it another one to whoever watches it. */
+/** A change of any of these fields is a change of the order. */
 const orderVersion = ({ status, filledQuantity, remainingQuantity, quantity, price, updatedAt }: api.Order): string =>
   [status, filledQuantity, remainingQuantity, quantity, price, updatedAt].join(" ");
 
-/** What it won or lost by closing is not known here, nor when that was: `now` at the latest. */
+/**
+ * The closed form of a position. Its realized profit and the time of closing are unknown; `now` is the latest possible
+ * time.
+ */
 const closedPosition = (row: api.Position, now: number): api.Position => ({
   ...row,
   side: null,

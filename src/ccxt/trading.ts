@@ -19,9 +19,9 @@ import { PerpdSettings } from "./settings.ts";
 /** Orders: placed, canceled and looked up. */
 export class PerpdTrading extends PerpdSettings {
   /**
-   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate), postOnly,
-   * reduceOnly, clientOrderId, takeProfit and stopLoss, test (it is not placed: the answer says what would come of it)
-   * and those that make it wait (see readCondition); whatever else is given goes to the exchange under its name.
+   * Places a limit or market order. Supported params of ccxt: timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate),
+   * postOnly, reduceOnly, clientOrderId, takeProfit, stopLoss, test (dry run: nothing is placed) and the conditions of
+   * readCondition(). Other params go to the exchange unchanged.
    */
   override async createOrder(
     symbol: string,
@@ -43,9 +43,9 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /**
-   * Changes price and amount of a limit order, which keeps its id, and with a smaller amount at its price its place. The
-   * amount includes what has been filled. Of an order that waits also the triggerPrice (stopLossPrice, takeProfitPrice),
-   * of one that trails trailingPercent and trailingTriggerPrice among its params; of a GTD order the goodTillDate.
+   * Changes price and amount of a limit order. The order keeps its id; it keeps its place in the queue when only the
+   * amount gets smaller. The amount includes what was filled. Params: triggerPrice (stopLossPrice, takeProfitPrice) for
+   * conditional orders, trailingPercent and trailingTriggerPrice for trailing ones, goodTillDate for GTD orders.
    */
   override async editOrder(
     id: string,
@@ -63,7 +63,7 @@ export class PerpdTrading extends PerpdSettings {
     return this.parseOrder(await this.request("orders/{id}", "private", "PATCH", request), market);
   }
 
-  /** All of the position at market, or with `params.quantity` and `params.price` a part, at a limit. */
+  /** Closes the position at market. `params.quantity`: only a part; `params.price`: at a limit. */
   override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}): Promise<Order> {
     await this.loadMarkets();
     const market = this.market(symbol);
@@ -73,7 +73,7 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  /** At market, one after the other. */
+  /** Closes the positions at market, one after the other. */
   override async closeAllPositions(params: Dict = {}): Promise<Position[]> {
     const closed: Position[] = [];
     for (const { symbol } of await this.fetchPositions()) {
@@ -102,7 +102,7 @@ export class PerpdTrading extends PerpdSettings {
     return this.parseOrders(data, market);
   }
 
-  /** Dead man's switch: all open orders are canceled after so many ms, unless it is asked again before; 0 disarms it. */
+  /** Dead man's switch: cancels all open orders after `timeout` ms unless it is called again before; 0 disarms it. */
   override async cancelAllOrdersAfter(timeout: Int, params: Dict = {}): Promise<Dict> {
     return this.request("orders/cancel-after", "private", "POST", { timeoutMs: timeout, ...params });
   }
@@ -139,12 +139,12 @@ export class PerpdTrading extends PerpdSettings {
     return this.history(symbol, since, limit, params, () => true);
   }
 
-  /** Those that were filled. */
+  /** Orders that were filled completely. */
   override async fetchClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
     return this.history(symbol, since, limit, params, ({ status }) => status === "FILLED");
   }
 
-  /** Those that ended before they were filled. */
+  /** Orders that ended before they were filled completely. */
   override async fetchCanceledOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
     return this.history(symbol, since, limit, params, ({ status }) => status !== "FILLED");
   }
@@ -154,25 +154,25 @@ export class PerpdTrading extends PerpdSettings {
     since: Int,
     limit: Int,
     params: Dict,
-    isMeant: (order: api.Order) => boolean,
+    isSelected: (order: api.Order) => boolean,
   ): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { isOfKind, rest } = readKind(params);
     const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, rest) };
-    const isAskedFor = (order: api.Order) => isMeant(order) && isOfKind(order);
+    const isAskedFor = (order: api.Order) => isSelected(order) && isOfKind(order);
     if (since === undefined) {
       const part = { since, limit, isWanted: isAskedFor };
       return this.parseOrders(await this.pages<api.Order>("private", "orders/history", query, part), market);
     }
-    // The exchange goes by when an order ended, ccxt by when it began: the first of these may be on any page.
+    // The exchange filters by the end of an order, ccxt by its creation: the first matches may be on any page.
     const isWanted = (order: api.Order) => order.createdAt >= since && isAskedFor(order);
     const all = { since, limit: Number.POSITIVE_INFINITY, isWanted };
     const rows = await this.pages<api.Order>("private", "orders/history", query, all);
     return this.parseOrders(rows, market, since, limit ?? DEFAULT_LIMIT);
   }
 
-  /** What is to be changed, and the params that are left. */
+  /** The fields to change, and the remaining params. */
   protected changesRequest(symbol: string, amount: Num, price: Num, params: Dict): { changes: Dict; rest: Dict } {
     const { trailingPercent, trailingTriggerPrice, ...others } = params;
     const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = others;
@@ -203,7 +203,7 @@ export class PerpdTrading extends PerpdSettings {
       symbol: this.marketId(symbol),
       side: String(side).toUpperCase(),
       type: condition === null ? String(type).toUpperCase() : conditionalType(condition, isMarket),
-      // An order to close all of a position has no amount of its own.
+      // An order that closes a whole position has no amount.
       ...(more.closePosition !== true && { quantity: this.amountToPrecision(symbol, amount) }),
       ...(!isMarket && more.priceMatch === undefined && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
@@ -216,7 +216,7 @@ export class PerpdTrading extends PerpdSettings {
     };
   }
 
-  /** A take-profit or stop that is attached to an order; an amount of its own it cannot have. */
+  /** An attached take-profit or stop-loss. It cannot have an amount of its own. */
   private legRequest(symbol: string, leg: Dict): Dict {
     const { triggerPrice, price, triggerPriceType, priceType = triggerPriceType } = leg;
     return this.definedFields({
@@ -238,15 +238,15 @@ export class PerpdTrading extends PerpdSettings {
     });
   }
 
-  /** The last part of an order's path, among the params that are left. */
+  /** Params with `id` as the last segment of an order's path. Throws BadRequest for an invalid id. */
   private orderReference(id: string, params: Dict): Dict {
     const { clientOrderId, ...rest } = readKind(params).rest;
     const reference = clientOrderId === undefined ? id : `client:${clientOrderId}`;
     if (isOrderReference(reference)) return { ...rest, id: reference };
-    throw new BadRequest(`${this.id} no order has the id ${reference}: nothing was sent`);
+    throw new BadRequest(`${this.id} ${reference} is not an order id: nothing was sent`);
   }
 
-  /** The fields that name an order in a message, with the params that are left. */
+  /** Params with the fields that identify an order in a message. */
   protected orderNamed(id: string | undefined, params: Dict): Dict {
     const { rest } = readKind(params);
     return rest.clientOrderId === undefined ? { orderId: id, ...rest } : rest;
@@ -254,8 +254,8 @@ export class PerpdTrading extends PerpdSettings {
 }
 
 /**
- * Reads ccxt's `trigger` and `trailing`, by which exchanges that keep what waits for a price apart are told where to look.
- * Here all orders are in one list, of which they leave those that wait or have waited, and those that trail.
+ * Reads ccxt's `trigger` and `trailing`. Other exchanges keep conditional orders in separate lists, which these select.
+ * Here all orders are in one list, so they filter it: conditional orders, triggered or not, or trailing ones.
  */
 function readKind({ trigger, trailing, ...rest }: Dict): { isOfKind: (order: api.Order) => boolean; rest: Dict } {
   const isOfKind = ({ triggerBy, callbackRate }: api.Order) =>
@@ -265,6 +265,6 @@ function readKind({ trigger, trailing, ...rest }: Dict): { isOfKind: (order: api
 
 function conditionalType({ kind }: Condition, isMarket: boolean): string {
   if (kind === "TRAILING_STOP" && !isMarket)
-    throw new InvalidOrder("perpd createOrder(): what trails is a market order");
+    throw new InvalidOrder("perpd createOrder(): a trailing order must be a market order");
   return kind + (isMarket ? "_MARKET" : "");
 }

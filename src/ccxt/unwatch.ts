@@ -3,8 +3,8 @@ import type { ChannelRequest } from "../client/types.ts";
 import { PerpdStreams } from "./streams.ts";
 
 /**
- * unWatch*: ends what the watch* of its name began, at any depth or pace; a stream ends with the last method that reads
- * it. Whoever waits is told by UnsubscribeError.
+ * unWatch*: ends the watch* calls of the same name, at any depth or update interval. A stream ends with the last method
+ * that reads it. Waiting calls reject with UnsubscribeError.
  */
 export class PerpdUnwatch extends PerpdStreams {
   override async unWatchOrderBook(symbol: string, _params: Dict = {}): Promise<void> {
@@ -27,7 +27,7 @@ export class PerpdUnwatch extends PerpdStreams {
     return this.end("watchTicker", "ticker", [symbol]);
   }
 
-  /** All of them where none are named, here and below. */
+  /** All symbols when none are given, here and below. */
   override async unWatchTickers(symbols?: Strings, _params: Dict = {}): Promise<void> {
     return this.end("watchTickers", "ticker", symbols);
   }
@@ -57,13 +57,13 @@ export class PerpdUnwatch extends PerpdStreams {
     method: string,
     channel: ChannelRequest["channel"],
     symbols: Strings,
-    isMeant: (request: ChannelRequest) => boolean = () => true,
+    isSelected: (request: ChannelRequest) => boolean = () => true,
   ): Promise<void> {
     await this.loadMarkets();
     const named = this.marketSymbols(symbols);
-    await this.endReading(channel, (words) => {
-      if (words.method !== method) return false;
-      const read = words.wanted ?? words.requests.filter(isMeant).map(({ symbol }) => this.safeSymbol(symbol));
+    await this.endReading(channel, (call) => {
+      if (call.method !== method) return false;
+      const read = call.wanted ?? call.requests.filter(isSelected).map(({ symbol }) => this.safeSymbol(symbol));
       return named === undefined ? read.length > 0 : read.some((symbol) => named.includes(symbol));
     });
   }

@@ -1,18 +1,18 @@
 /**
- * The latest rows of a channel, each once by its key, with the number of the change that brought it. After a connection
- * was lost the exchange tells again what it told before: only what is new in it is a change.
+ * The latest rows of a channel by key, each with the number of the change that brought it. After a reconnect the
+ * exchange repeats rows: only a new version of a row counts as a change.
  */
 export class Updates<Row> {
-  /** Behind a channel's first snapshot: what comes from here on has just happened. */
+  /** True after the first snapshot: later rows have just happened. */
   isLive = false;
-  /** When somebody first asked: what is from before that is no news. */
+  /** Time of the first call, in milliseconds. Older rows are not reported. */
   readonly since: number;
-  /** What has happened since may be missing, as it could not be looked up; null when it was, or nothing was missed. */
+  /** Start of a period for which orders could not be looked up; null when nothing is missing. */
   unresolvedSince: number | null = null;
-  /** How many changes there have been. */
+  /** Number of changes so far. */
   changes = 0;
   private readonly limit: number;
-  /** The latest changed last. */
+  /** Ordered by change, latest last. */
   private readonly rows = new Map<string, { row: Row; version: string; change: number }>();
 
   constructor(since: number, limit: number) {
@@ -20,23 +20,23 @@ export class Updates<Row> {
     this.limit = limit;
   }
 
-  /** Everything there is, oldest first. */
+  /** All rows, oldest first. */
   get known(): Row[] {
     return [...this.rows.values()].map(({ row }) => row);
   }
 
-  /** What has changed since a change, oldest first. */
+  /** Rows that changed after change number `change`, oldest first. */
   after(change: number): Row[] {
     if (change >= this.changes) return [];
     return [...this.rows.values()].filter((each) => each.change > change).map(({ row }) => row);
   }
 
-  /** Takes a row in, which is a change unless this version of it was seen before. */
+  /** Stores a row. It counts as a change unless this version was stored before. */
   put(key: string, version: string, row: Row): void {
     if (this.rows.get(key)?.version !== version) this.store(key, { row, version, change: ++this.changes });
   }
 
-  /** Takes a row in that is no news. */
+  /** Stores a row without reporting it. */
   remember(key: string, version: string, row: Row): void {
     this.store(key, { row, version, change: 0 });
   }

@@ -4,9 +4,9 @@ import { type Command, text } from "./command.ts";
 import { keyValues, table } from "./table.ts";
 import { type Paint, signed } from "./terminal.ts";
 
-const SYMBOL = { symbol: { type: "string", argument: "S", description: "of this symbol only" } } as const;
+const SYMBOL = { symbol: { type: "string", argument: "S", description: "only this symbol" } } as const;
 
-/** A query without what is undefined. */
+/** The query for a symbol; empty for all symbols. */
 const ofSymbol = (symbol: string | undefined) => (symbol === undefined ? {} : { symbol });
 
 export const balance: Command = {
@@ -23,7 +23,7 @@ export const balance: Command = {
         ["equity", `${shown.equity} ${asset}`],
         ["wallet balance", shown.walletBalance],
         ["unrealized profit", signed(paint, shown.unrealizedPnl)],
-        ["initial margin", `${shown.initialMargin}, of it orders ${shown.openOrderInitialMargin}`],
+        ["initial margin", `${shown.initialMargin} (orders: ${shown.openOrderInitialMargin})`],
         ["maintenance margin", shown.maintenanceMargin],
         ["available", shown.availableBalance],
         ["withdrawable", shown.withdrawable],
@@ -71,7 +71,7 @@ export const orders: Command = {
   },
 };
 
-/** All of them, in as many pages as that takes: what is not shown here must not rest. */
+/** Reads all pages: an order that rests in the book must not be missing from the list. */
 async function openOrders(client: PerpdClient, symbol: string | undefined): Promise<Order[]> {
   const open: Order[] = [];
   let cursor: string | null = null;
@@ -92,7 +92,11 @@ export const deposit: Command = {
   usage: "AMOUNT",
   summary: "take USDC from the sandbox's faucet",
   options: {
-    reference: { type: "string", argument: "TEXT", description: "a name for it: the same one is credited once" },
+    reference: {
+      type: "string",
+      argument: "TEXT",
+      description: "idempotency key: repeated deposits with it are credited once",
+    },
   },
   needsCredentials: true,
   async run({ client, positionals: [amount = ""], values, terminal: { print }, asJson }) {

@@ -1,12 +1,12 @@
 import type { PerpdClient } from "../client/client.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A command line that cannot be meant. */
+/** An invalid command line: nothing was sent. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Some of what was asked for could not be done, and what could has been printed. */
+/** Part of the request failed; the results of the rest have been printed. */
 export class PartlyFailedError extends Error {
   override name = "PartlyFailedError";
   /** One for each failure. */
@@ -20,7 +20,7 @@ export class PartlyFailedError extends Error {
 
 export interface Option {
   type: "string" | "boolean";
-  /** Stands for the value in the help text. */
+  /** Placeholder for the value in the help text. */
   argument?: string;
   description: string;
 }
@@ -30,42 +30,42 @@ export type Values = Readonly<Record<string, string | boolean | undefined>>;
 /** What a command runs with. */
 export interface Call {
   client: PerpdClient;
-  /** As many as the command's usage names. */
+  /** Their number is checked against the command's usage. */
   positionals: readonly string[];
   values: Values;
   terminal: Terminal;
-  /** Print what the exchange says as it is, as JSON. */
+  /** Print the exchange's reply unchanged, as JSON. */
   asJson: boolean;
 }
 
 export interface Command {
   name: string;
-  /** What follows the name, options left out; `[...]` = may be left out. */
+  /** Arguments after the name, without options; `[...]` = optional. */
   usage: string;
   summary: string;
   options?: Readonly<Record<string, Option>>;
-  /** It is about an account. */
+  /** True when it needs an account. */
   needsCredentials: boolean;
   run(call: Call): Promise<void>;
 }
 
-/** An option's text; undefined when it was not given. */
+/** An option's text; undefined when absent. */
 export const text = (values: Values, name: string): string | undefined => {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 };
 
-/** An option's whole number from 1 on; undefined when it was not given. */
+/** An option's whole number, 1 or more; undefined when absent. Throws UsageError. */
 export function count(values: Values, name: string): number | undefined {
   const given = text(values, name);
   if (given === undefined) return undefined;
-  if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`${name}: "${given}" is not a whole number from 1 on`);
+  if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`${name}: "${given}" is not a whole number of 1 or more`);
   return Number(given);
 }
 
-/** One of these words, however it is written. */
+/** The word of `words` that `given` equals, ignoring case. Throws UsageError. */
 export function oneOf<const W extends string>(what: string, given: string, words: readonly W[]): W {
   const found = words.find((word) => word === given.toUpperCase());
-  if (found === undefined) throw new UsageError(`${what}: "${given}" is none of ${words.join(", ").toLowerCase()}`);
+  if (found === undefined) throw new UsageError(`${what}: "${given}" is not one of ${words.join(", ").toLowerCase()}`);
   return found;
 }

@@ -1,34 +1,35 @@
+import { alignColumns } from "../config/columns.ts";
 import type { Command, Option } from "./command.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:8080/v1";
 
-/** What every command takes. */
+/** Options of every command. */
 export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
   url: { type: "string", argument: "URL", description: `of the exchange (PERPD_URL; default ${DEFAULT_URL})` },
   token: { type: "string", argument: "TOKEN", description: "of a session (PERPD_TOKEN)" },
-  "api-key": { type: "string", argument: "KEY", description: "in its place (PERPD_API_KEY)" },
+  "api-key": { type: "string", argument: "KEY", description: "instead of a token (PERPD_API_KEY)" },
   secret: { type: "string", argument: "SECRET", description: "of the API key (PERPD_SECRET)" },
-  json: { type: "boolean", description: "print what the exchange says as JSON" },
+  json: { type: "boolean", description: "print the exchange's reply as JSON" },
   help: { type: "boolean", description: "explain the command" },
 };
 
-/** The part of `perpd help` for those who trade. */
+/** The trading part of `perpd help`. */
 export function commandsHelp(commands: readonly Command[]): string {
   const rows = commands.map(({ name, usage, summary }) => [`${name} ${usage}`.trimEnd(), summary] as const);
-  return `Trading on an exchange that runs (perpd help COMMAND says more):
-${columns(rows, "  perpd ")}
+  return `Commands for trading on a running exchange (perpd help COMMAND explains one):
+${alignColumns(rows, "  perpd ")}
 
-Each takes:
-${columns(optionRows(GLOBAL_OPTIONS), "  ")}
+Options of every command:
+${alignColumns(optionRows(GLOBAL_OPTIONS), "  ")}
 
-Exit code 0: done; 1: refused, or not reached; 2: not a command that could be meant, nothing was sent.
-A token or secret on a command line can be seen by other users of the machine: in the environment it cannot.
+Exit code 0: done; 1: refused, or the exchange could not be reached; 2: invalid command, nothing was sent.
+Other users of the machine can see a token or secret on the command line: pass it in the environment.
 `;
 }
 
 export function commandHelp({ name, usage, summary, options = {} }: Command): string {
-  const own = Object.keys(options).length === 0 ? "" : `${columns(optionRows(options), "  ")}\n`;
-  const all = `${own}${columns(optionRows(GLOBAL_OPTIONS), "  ")}`;
+  const commandOptions = Object.keys(options).length === 0 ? "" : `${alignColumns(optionRows(options), "  ")}\n`;
+  const all = `${commandOptions}${alignColumns(optionRows(GLOBAL_OPTIONS), "  ")}`;
   return [`usage: perpd ${name} ${usage}`.trimEnd(), summary, all].join("\n\n");
 }
 
@@ -37,8 +38,3 @@ const optionRows = (options: Readonly<Record<string, Option>>): [string, string]
     argument === undefined ? `--${name}` : `--${name} ${argument}`,
     description,
   ]);
-
-function columns(rows: readonly (readonly [string, string])[], indent: string): string {
-  const width = Math.max(...rows.map(([first]) => first.length));
-  return rows.map(([first, second]) => `${indent}${first.padEnd(width)}  ${second}`).join("\n");
-}

@@ -5,8 +5,12 @@ import { signed } from "./terminal.ts";
 
 const DEFAULT_LIMIT = 20;
 const OPTIONS: Readonly<Record<string, Option>> = {
-  symbol: { type: "string", argument: "S", description: "of this symbol only" },
-  limit: { type: "string", argument: "N", description: `rows at most, up to 1000 (default ${DEFAULT_LIMIT})` },
+  symbol: { type: "string", argument: "S", description: "only this symbol" },
+  limit: {
+    type: "string",
+    argument: "N",
+    description: `maximum number of rows, up to 1000 (default ${DEFAULT_LIMIT})`,
+  },
 };
 
 const queryOf = (values: Values) => {
@@ -18,7 +22,7 @@ const at = (time: number): string => new Date(time).toISOString().slice(0, 19).r
 export const fills: Command = {
   name: "fills",
   usage: "",
-  summary: "what the account traded, newest first",
+  summary: "the account's trades, newest first",
   options: OPTIONS,
   needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
@@ -44,7 +48,7 @@ export const fills: Command = {
 export const ledger: Command = {
   name: "ledger",
   usage: "",
-  summary: "everything that changed the account's money, newest first",
+  summary: "every change of the account's money, newest first",
   options: { ...OPTIONS, type: { type: "string", argument: "T", description: "deposit, fee, funding ..." } },
   needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {

@@ -2,19 +2,19 @@ import { parseArgs } from "node:util";
 import { PerpdClient } from "../client/client.ts";
 import { balance, deposit, orders, positions } from "./account.ts";
 import { type Command, UsageError, type Values } from "./command.ts";
+import { errorLines } from "./error-lines.ts";
 import { DONE, FAILED, MISUSED } from "./exit-codes.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
 import { close, leverage, margin } from "./position.ts";
-import { errorLines } from "./reasons.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { amend, cancel, order } from "./trading.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The commands of one who trades, on an exchange that runs somewhere. */
+/** Commands for trading on a running exchange. */
 export const COMMANDS: readonly Command[] = [
   markets,
   book,
@@ -36,7 +36,7 @@ export const COMMANDS: readonly Command[] = [
 export const findCommand = (name: string | undefined): Command | undefined =>
   COMMANDS.find((command) => command.name === name);
 
-/** Runs a command with what follows its name. Resolves with the exit code; says on the terminal what went wrong. */
+/** Runs a command with the arguments after its name. Prints errors to the terminal and resolves with the exit code. */
 export async function runCommand(command: Command, args: readonly string[], env: Environment): Promise<number> {
   const terminal = openTerminal(env);
   try {
@@ -80,7 +80,7 @@ function parse(command: Command, args: readonly string[]): { positionals: string
   return { positionals, values };
 }
 
-/** `usage` says how many there may be. */
+/** Checks the number of arguments against `usage`. */
 function checkCount({ name, usage }: Command, given: number): void {
   const words = usage === "" ? [] : usage.replace(/\[[^\]]*\]/g, (part) => part.replaceAll(" ", "")).split(" ");
   const needed = words.filter((word) => !word.startsWith("[")).length;
@@ -97,13 +97,13 @@ function clientOf({ name, needsCredentials }: Command, values: Values, env: Envi
   const apiKey = setting("api-key", "PERPD_API_KEY");
   const secret = setting("secret", "PERPD_SECRET");
   if ((apiKey === undefined) !== (secret === undefined))
-    throw new UsageError("an API key and its secret go together: PERPD_API_KEY and PERPD_SECRET");
+    throw new UsageError("set both PERPD_API_KEY and PERPD_SECRET, or neither");
   if (needsCredentials && token === undefined && apiKey === undefined)
-    throw new UsageError(`${name} is about an account: set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET`);
-  // It would be fetch that refuses it, with the whole of it in its message.
+    throw new UsageError(`${name} needs an account: set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET`);
+  // Checked here, since the error of fetch() would contain the secret.
   for (const [what, value] of Object.entries({ token, "API key": apiKey, secret }))
     if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
-      throw new UsageError(`the ${what} is not printable ASCII without spaces`);
+      throw new UsageError(`the ${what} must be printable ASCII without spaces`);
   return new PerpdClient({
     baseUrl: baseUrlOf(setting("url", "PERPD_URL") ?? DEFAULT_URL),
     ...(token !== undefined && { token }),
@@ -111,13 +111,13 @@ function clientOf({ name, needsCredentials }: Command, values: Values, env: Envi
   });
 }
 
-/** With or without the API's path. What may be a password is not repeated. */
+/** Accepts the URL with or without the API's path. The error does not repeat text that may be a password. */
 function baseUrlOf(given: string): string {
-  const shown = /[@?#]/.test(given) ? "what is given" : `"${given}"`;
+  const shown = /[@?#]/.test(given) ? "the given URL" : `"${given}"`;
   if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given))
-    throw new UsageError(`${shown} is no URL such as ${DEFAULT_URL}`);
+    throw new UsageError(`${shown} is not valid: an example is ${DEFAULT_URL}`);
   const { origin, pathname, username, password, search, hash } = new URL(given);
   if (username + password + search + hash !== "")
-    throw new UsageError(`the exchange's URL has no user, no query and no fragment: it is one such as ${DEFAULT_URL}`);
+    throw new UsageError(`the exchange's URL must not have a user, query or fragment; an example is ${DEFAULT_URL}`);
   return pathname === "/" ? `${origin}/v1` : origin + pathname.replace(/\/+$/, "");
 }

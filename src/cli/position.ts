@@ -31,16 +31,20 @@ export const margin: Command = {
   usage: "SYMBOL [cross|isolated]",
   summary: "set the margin mode of a symbol, or move an isolated position's margin",
   options: {
-    add: { type: "string", argument: "USDC", description: "set this much more aside for the position" },
-    remove: { type: "string", argument: "USDC", description: "give this much back to the account" },
-    reference: { type: "string", argument: "TEXT", description: "a name for it: the same one moves margin once" },
+    add: { type: "string", argument: "USDC", description: "move this amount from the account to the position" },
+    remove: { type: "string", argument: "USDC", description: "move this amount from the position to the account" },
+    reference: {
+      type: "string",
+      argument: "TEXT",
+      description: "idempotency key: repeated moves with it are applied once",
+    },
   },
   needsCredentials: true,
   async run(call) {
     const set = await marginChange(call);
     if (call.asJson) return call.terminal.print(JSON.stringify(set));
     const aside =
-      "isolatedMargin" in set && set.isolatedMargin !== null ? `, ${set.isolatedMargin} USDC set aside` : "";
+      "isolatedMargin" in set && set.isolatedMargin !== null ? `, isolated margin ${set.isolatedMargin} USDC` : "";
     call.terminal.print(`${set.symbol} ${set.marginMode}${aside}`);
   },
 };
@@ -49,7 +53,7 @@ function marginChange({ client, positionals, values }: Call): Promise<MarginMode
   const [symbol = "", mode] = positionals;
   const [add, remove] = [text(values, "add"), text(values, "remove")];
   if ([mode, add, remove].filter((given) => given !== undefined).length !== 1)
-    throw new UsageError("margin takes cross, isolated, --add or --remove");
+    throw new UsageError("margin takes one of cross, isolated, --add and --remove");
   if (mode !== undefined) return client.setMarginMode(symbol, oneOf("mode", mode, MARGIN_MODES));
   return client.moveMargin(symbol, add ?? `-${remove}`, text(values, "reference"));
 }

@@ -15,8 +15,8 @@ export const stream: Command = {
   options: {
     depth: { type: "string", argument: "N", description: "orderbook: levels of each side (default 5)" },
     interval: { type: "string", argument: "I", description: "klines: 1s to 1M (default 1m)" },
-    price: { type: "string", argument: "TYPE", description: "klines: of last, mark or index prices (default last)" },
-    count: { type: "string", argument: "N", description: "end after so many messages" },
+    price: { type: "string", argument: "TYPE", description: "klines: last, mark or index prices (default last)" },
+    count: { type: "string", argument: "N", description: "end after N messages" },
   },
   needsCredentials: false,
   async run({ client, positionals: [channel = "", symbol], values, terminal, asJson }) {
@@ -25,7 +25,7 @@ export const stream: Command = {
     const last = count(values, "count") ?? Number.POSITIVE_INFINITY;
     const show = asJson ? (message: ChannelMessage) => [JSON.stringify(message)] : linesOf(paint);
     endWhenInterrupted();
-    // A stream waits for an exchange that is away; a person who has mistyped its address does not.
+    // A stream retries for ever, so first check that the exchange answers at all: the address may be mistyped.
     await client.health();
     await new Promise<void>((resolve, reject) => {
       let messages = 0;
@@ -48,8 +48,8 @@ export const stream: Command = {
 };
 
 /**
- * Ctrl-C is the way out of a stream, so it is no failure. It is a way out at once: the connection need not be closed first,
- * which an exchange that hangs would delay. What is printed gets to its reader; a second Ctrl-C does not wait for that.
+ * Ctrl-C ends a stream with exit code 0. It does not close the connection first, since an exchange that hangs would
+ * delay that. Output that was printed is flushed; a second Ctrl-C does not wait for it.
  */
 function endWhenInterrupted(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -71,7 +71,7 @@ function requestOf(name: string, symbol: string | undefined, values: Values): Ch
   };
 }
 
-/** What a person is told of a message, a line for each row. */
+/** Formats messages for people, one line per row. */
 function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
   const book = new LocalOrderBook();
   const side = (name: string, words: string) => paint(name === "BUY" || name === "LONG" ? "green" : "red", words);

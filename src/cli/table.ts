@@ -1,8 +1,8 @@
 import Table from "cli-table3";
 import type { Paint } from "./terminal.ts";
 
-/** Without lines: what is printed can be cut and sorted by other programs. */
-const NO_LINES = {
+/** No borders, so that other programs can cut and sort the output. */
+const NO_BORDERS = {
   top: "",
   "top-mid": "",
   "top-left": "",
@@ -20,24 +20,28 @@ const NO_LINES = {
   middle: "  ",
 };
 
-/** A column's name; a name that begins with ">" stands over numbers, which end under each other. */
+/** A table with a bold head. A column name that begins with ">" is right-aligned, for numbers. */
 export function table(paint: Paint, columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const printed = new Table({
-    head: columns.map((name) => paint("bold", name.replace(/^>/, ""))),
-    colAligns: columns.map((name) => (name.startsWith(">") ? "right" : "left")),
-    chars: NO_LINES,
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-  });
+  const head = columns.map((name) => paint("bold", name.replace(/^>/, "")));
+  const colAligns = columns.map((name) => (name.startsWith(">") ? ("right" as const) : ("left" as const)));
+  return layout({ head, colAligns }, rows);
+}
+
+/** Two columns: names and values. */
+export function keyValues(paint: Paint, rows: readonly (readonly [name: string, value: string])[]): string {
+  return layout(
+    {},
+    rows.map(([name, value]) => [paint("bold", name), value]),
+  );
+}
+
+function layout(options: Table.TableConstructorOptions, rows: readonly (readonly string[])[]): string {
+  const style = { head: [], border: [], "padding-left": 0, "padding-right": 0 };
+  const printed = new Table({ ...options, chars: NO_BORDERS, style });
   printed.push(...rows.map((row) => [...row]));
   return printed
     .toString()
     .split("\n")
     .map((line) => line.trimEnd())
     .join("\n");
-}
-
-/** Two columns: names, and what they are. */
-export function keyValues(paint: Paint, rows: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${paint("bold", name.padEnd(width))}  ${value}`).join("\n");
 }

@@ -4,23 +4,23 @@ import { FAILED } from "./exit-codes.ts";
 type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
 
-/** Where a command writes to. */
+/** Output of a command. */
 export interface Terminal {
-  /** A line of results. */
+  /** Writes a line of results to standard output. */
   print(line: string): void;
-  /** A line for the person beside them. */
+  /** Writes a line for the user to standard error. */
   printError(line: string): void;
-  /** Colours, or nothing where they would be in the way. */
+  /** Adds colours where the output is a terminal. */
   paint: Paint;
-  /** Aborted when nobody reads any longer: the other end of a pipe has gone. */
+  /** Aborted when the reader of a pipe has closed it. */
   closed: AbortSignal;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The process's own: coloured where a person looks at it, unless NO_COLOR is set; FORCE_COLOR says otherwise. Where nothing
- * more can be written, as on a full disk, it ends the process: a command prints when it has done the rest.
+ * The process's standard output and error. Colours: on a terminal unless NO_COLOR is set; FORCE_COLOR overrides both. A
+ * failed write, as on a full disk, ends the process: a command prints only after it has done its work.
  */
 export function openTerminal(env: Environment): Terminal {
   const hasColours = env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : process.stdout.isTTY && !env.NO_COLOR;
@@ -39,5 +39,5 @@ export function openTerminal(env: Environment): Terminal {
   };
 }
 
-/** Gains green, losses red. */
+/** Paints gains green and losses red. */
 export const signed = (paint: Paint, amount: string): string => paint(amount.startsWith("-") ? "red" : "green", amount);

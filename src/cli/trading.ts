@@ -2,8 +2,8 @@ import { isOrderReference } from "../client/paths.ts";
 import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
+import { errorLines } from "./error-lines.ts";
 import { goodTillDateOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
-import { errorLines } from "./reasons.ts";
 import type { Paint } from "./terminal.ts";
 
 export const order: Command = {
@@ -28,7 +28,7 @@ function triedText(paint: Paint, tried: TriedOrder): string {
   return [
     orderTable(paint, [{ ...tried, orderId: "-" }]),
     ...fills.map(({ quantity, price, fee }) => `  ${quantity} at ${price}, fee ${fee}`),
-    `not placed; it would take ${marginRequired} of the ${before.availableBalance} USDC that are available`,
+    `not placed; it would need ${marginRequired} of ${before.availableBalance} USDC available`,
   ].join("\n");
 }
 
@@ -43,27 +43,27 @@ export function placedText(paint: Paint, placed: PlacedOrder): string {
 export const amend: Command = {
   name: "amend",
   usage: "ID",
-  summary: "give an open order another price, quantity, trigger or end, by id or client:NAME",
+  summary: "change price, quantity, trigger or expiry of an open order, by id or client:NAME",
   options: {
     price: { type: "string", argument: "PRICE", description: "the new limit" },
-    quantity: { type: "string", argument: "Q", description: "the new quantity, what has been filled included" },
-    display: { type: "string", argument: "Q", description: "show no more than this of it" },
-    trigger: { type: "string", argument: "PRICE", description: "another price that it waits for" },
+    quantity: { type: "string", argument: "Q", description: "the new quantity, including what was filled" },
+    display: { type: "string", argument: "Q", description: "iceberg: show at most this quantity" },
+    trigger: { type: "string", argument: "PRICE", description: "the new trigger price" },
     until: UNTIL,
     trail: {
       type: "string",
       argument: "RATE",
-      description: "of one that trails: another callback, from its best price",
+      description: "the new callback rate of a trailing order",
     },
     from: {
       type: "string",
       argument: "PRICE",
-      description: "of one that does not trail yet: trail from this price on",
+      description: "the new activation price of a trailing order",
     },
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
-    if (!isOrderReference(id)) throw new UsageError("amend takes the number of an order, or client:NAME");
+    if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
     const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
     const [callbackRate, activationPrice] = [text(values, "trail"), text(values, "from")];
@@ -79,7 +79,7 @@ export const amend: Command = {
     };
     if (Object.keys(changes).length === 0)
       throw new UsageError(
-        "amend takes --price, --quantity, --display, --trigger, --trail, --from or --until, or several of them",
+        "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from and --until",
       );
     const amended = await client.amendOrder(id, changes);
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
@@ -99,9 +99,9 @@ export const cancel: Command = {
   async run(call) {
     const { client, positionals, values } = call;
     const isAll = values.all === true;
-    if (isAll === positionals.length > 0) throw new UsageError("cancel takes the ids of orders, or --all");
+    if (isAll === positionals.length > 0) throw new UsageError("cancel takes order ids, or --all");
     const [symbol, side] = [text(values, "symbol"), text(values, "side")];
-    if (!isAll && (symbol ?? side) !== undefined) throw new UsageError("--symbol and --side go with --all");
+    if (!isAll && (symbol ?? side) !== undefined) throw new UsageError("--symbol and --side need --all");
     if (!isAll) return cancelEach(call);
     const { data } = await client.cancelOrders({
       ...(symbol !== undefined && { symbol }),
@@ -113,7 +113,7 @@ export const cancel: Command = {
   },
 };
 
-/** Each is tried, whatever came of those before it: an order that was meant to be canceled must not rest unnoticed. */
+/** Tries every id even after a failure: no order that was meant to be canceled may rest unnoticed. */
 async function cancelEach({ client, positionals, terminal: { print, paint }, asJson }: Call): Promise<void> {
   const canceled: Order[] = [];
   const failures: string[] = [];

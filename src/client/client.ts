@@ -5,16 +5,18 @@ import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstruc
 import type * as api from "./types.ts";
 
 export interface PerpdClientOptions extends ClientOptions {
-  /** For stream(), in the place of that of the `ws` package. */
+  /** WebSocket class for stream(). Default: that of the `ws` package. */
   WebSocket?: WebSocketConstructor;
 }
 
 const REPEATABLE: Repeatable = { isRepeatable: true };
 
 /**
- * The exchange's API. Each method is one request, and rejects with PerpdError when the exchange refuses it: then nothing
- * was done. An answer means that what it says is on disk. What may safely be sent twice is sent again, up to `retries`
- * times, when the exchange limits it, is overloaded or cannot be reached.
+ * The exchange's HTTP API. Each method sends one request and resolves once the change is on disk.
+ * Prices, quantities and amounts are decimal strings; amounts are in USDC. Times are milliseconds since the epoch.
+ * Each method rejects with PerpdError when the exchange refuses the request: nothing was done then. It rejects with the
+ * error of fetch() when there is no connection. A request that is safe to repeat is sent again, up to `retries` times,
+ * when the exchange limits it, is overloaded or cannot be reached.
  */
 export class PerpdClient {
   private readonly requests: Requests;
@@ -29,14 +31,18 @@ export class PerpdClient {
     return this.requests.token;
   }
 
-  // ---- who ----------------------------------------------------------------------------------------------------------
+  // ---- sessions and keys --------------------------------------------------------------------------------------------
 
+  /** A message for the wallet at `address` to sign: the first step of login(). */
   challenge(address: string, chainId?: number): Promise<api.Challenge> {
     const body = { address, ...(chainId !== undefined && { chainId }) };
     return this.requests.post("/auth/challenge", body, REPEATABLE);
   }
 
-  /** Signs in with a wallet: `signMessage` is its personal_sign. The session's token is used from then on. */
+  /**
+   * Signs in with a wallet. `signMessage`: the wallet's personal_sign (EIP-191). Later requests use the session's
+   * token.
+   */
   async login(
     address: string,
     signMessage: (message: string) => Promise<string>,
@@ -49,12 +55,13 @@ export class PerpdClient {
     return session;
   }
 
+  /** Ends this session and forgets its token. */
   async logout(): Promise<void> {
     await this.requests.post("/auth/logout");
     this.requests.token = undefined;
   }
 
-  /** Ends all sessions of the account, wherever they were opened. */
+  /** Ends all sessions of the account, on every device. */
   async logoutEverywhere(): Promise<void> {
     await this.requests.delete("/auth/sessions");
     this.requests.token = undefined;
@@ -68,6 +75,7 @@ export class PerpdClient {
     await this.requests.delete(`/auth/sessions/${pathSegment(sessionId, "sessionId")}`);
   }
 
+  /** Creates an API key. Its secret is in this reply only. Needs a session, as do keys() and revokeKey(). */
   createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
     return this.requests.post("/auth/keys", key);
   }
@@ -82,57 +90,65 @@ export class PerpdClient {
 
   // ---- trading ------------------------------------------------------------------------------------------------------
 
-  /** With a clientOrderId it is sent again when the exchange is busy or does not answer: it is placed once. */
+  /**
+   * Places an order. With a clientOrderId it is retried when the exchange is busy or does not answer, and placed once.
+   */
   placeOrder(order: api.NewOrder): Promise<api.PlacedOrder> {
     return this.requests.post("/orders", order, { isRepeatable: order.clientOrderId !== undefined });
   }
 
   /**
-   * What would come of an order now, without placing it: rejects as placeOrder() would. Its clientOrderId is best left
-   * out: of one that was used it shows the first order.
+   * Simulates an order without placing it, and rejects as placeOrder() would. Leave the clientOrderId out: one that was
+   * used before returns the first order.
    */
   tryOrder(order: Omit<api.NewOrder, "clientOrderId">): Promise<api.TriedOrder> {
     return this.requests.post("/orders", { ...order, dryRun: true }, REPEATABLE);
   }
 
-  /** By order id, or `client:` and the client order id. The quantity includes what has been filled. */
+  /**
+   * Amends an open order. `id`: an order id, or `client:` and the client order id. The quantity includes what was
+   * filled.
+   */
   async amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
     return this.requests.patch(`/orders/${orderSegment(id)}`, changes);
   }
 
   /**
-   * Up to 20 orders of a symbol to place, amend and cancel, in their order and at once. It rejects when the batch was not
-   * taken; look at each result for what came of its item. Sent again like placeOrder() when each new order has a
-   * clientOrderId.
+   * Places, amends and cancels up to 20 orders of one symbol, in order and in one transaction. Rejects when the whole
+   * batch is refused; otherwise each result tells what happened to its item. Retried like placeOrder() when each new
+   * order has a clientOrderId.
    */
   batch(batch: api.Batch): Promise<api.BatchResults> {
     const isRepeatable = batch.items.every((item) => item.action !== "PLACE" || item.clientOrderId !== undefined);
     return this.requests.post("/orders/batch", batch, { isRepeatable });
   }
 
-  /** By order id, or `client:` and the client order id. */
+  /** Cancels an order. `id`: an order id, or `client:` and the client order id. */
   async cancelOrder(id: string): Promise<api.Order> {
     return this.requests.delete(`/orders/${orderSegment(id)}`);
   }
 
+  /** Cancels all open orders, or those of one symbol or side. */
   cancelOrders(which: api.CancelAllQuery = {}): Promise<api.CanceledOrders> {
     return this.requests.delete("/orders", which);
   }
 
-  /** Cancels all open orders so many milliseconds from now, unless it is called again before; 0 disarms. */
+  /** Dead man's switch: cancels all open orders after `timeoutMs` unless it is called again before. 0 disarms it. */
   cancelAfter(timeoutMs: number): Promise<api.CancelSwitch> {
     return this.requests.post("/orders/cancel-after", { timeoutMs }, REPEATABLE);
   }
 
-  /** By order id, or `client:` and the client order id. */
+  /** Reads an order, open or closed. `id`: an order id, or `client:` and the client order id. */
   async order(id: string): Promise<api.Order> {
     return this.requests.get(`/orders/${orderSegment(id)}`);
   }
 
+  /** Open orders, newest first, one page per call. */
   openOrders(query: api.OpenOrdersQuery = {}): Promise<api.OrderList> {
     return this.requests.get("/orders", query);
   }
 
+  /** Closed orders, newest first, one page per call. */
   orderHistory(query: api.OrderHistoryQuery = {}): Promise<api.OrderList> {
     return this.requests.get("/orders/history", query);
   }
@@ -141,27 +157,29 @@ export class PerpdClient {
     return this.requests.get("/positions", query);
   }
 
-  /** Open or not, with the leverage and margin mode that are set. */
+  /** The position in a symbol, open or not, with its leverage and margin mode. */
   async position(symbol: string): Promise<api.Position> {
     return this.requests.get(`/positions/${pathSegment(symbol, "symbol")}`);
   }
 
-  /** All of it and at market, unless said otherwise. */
+  /** Closes a position: all of it at market, unless `how` names a quantity or a price. */
   async closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
     return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/close`, how);
   }
 
+  /** Sets the leverage of a symbol: a whole number from 1 to the symbol's `maxLeverage`. */
   async setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
     return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/leverage`, { leverage }, REPEATABLE);
   }
 
+  /** Sets CROSS or ISOLATED. Refused with OPEN_ORDERS_EXIST while the symbol has open orders. */
   async setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
     return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
   }
 
   /**
-   * Adds to an isolated position's margin; a negative amount takes out. With a reference it is sent again when the exchange
-   * is busy or does not answer: it is moved once.
+   * Adds `amount` USDC to an isolated position's margin; a negative amount removes it. With a reference it is retried
+   * when the exchange is busy or does not answer, and applied once.
    */
   async moveMargin(symbol: string, amount: string, reference?: string): Promise<api.MovedMargin> {
     const body = { amount, ...(reference !== undefined && { reference }) };
@@ -171,29 +189,34 @@ export class PerpdClient {
 
   // ---- account ------------------------------------------------------------------------------------------------------
 
+  /** Equity, margin and available balance, in USDC. */
   balance(): Promise<api.Balance> {
     return this.requests.get("/account/balance");
   }
 
+  /** The account's trades, newest first, one page per call. */
   fills(query: api.FillsQuery = {}): Promise<api.FillList> {
     return this.requests.get("/account/trades", query);
   }
 
-  /** With a reference it is sent again when the exchange is busy or does not answer: it is credited once. */
+  /**
+   * Deposits from the sandbox's faucet. With a reference it is retried when the exchange is busy, and credited once.
+   */
   deposit(request: api.DepositRequest): Promise<api.Transfer> {
     return this.requests.post("/account/deposit", request, { isRepeatable: request.reference !== undefined });
   }
 
-  /** With a reference it is sent again when the exchange is busy or does not answer: it is debited once. */
+  /** Requests a withdrawal. With a reference it is retried when the exchange is busy, and debited once. */
   withdraw(request: api.WithdrawRequest): Promise<api.Transfer> {
     return this.requests.post("/account/withdraw", request, { isRepeatable: request.reference !== undefined });
   }
 
+  /** Funding that the account paid or received, newest first. */
   fundingPayments(query: api.FundingPaymentsQuery = {}): Promise<api.FundingPaymentList> {
     return this.requests.get("/account/funding", query);
   }
 
-  /** Everything that changed the account's money, newest first. */
+  /** Every change of the account's money, newest first. */
   ledger(query: api.LedgerQuery = {}): Promise<api.LedgerList> {
     return this.requests.get("/account/ledger", query);
   }
@@ -208,6 +231,7 @@ export class PerpdClient {
 
   // ---- market -------------------------------------------------------------------------------------------------------
 
+  /** All instruments with their limits and fees. */
   symbols(): Promise<api.InstrumentList> {
     return this.requests.get("/market/symbols");
   }
@@ -220,6 +244,7 @@ export class PerpdClient {
     return this.requests.get("/market/ticker");
   }
 
+  /** The best `depth` levels of each side, best first. */
   orderBook(symbol: string, depth?: number): Promise<api.OrderBook> {
     return this.requests.get("/market/orderbook", { symbol, depth });
   }
@@ -228,6 +253,7 @@ export class PerpdClient {
     return this.requests.get("/market/trades", { symbol, ...query });
   }
 
+  /** Public trades that closed positions by force, newest first. */
   liquidations(symbol: string, query: Omit<api.TradesQuery, "symbol"> = {}): Promise<api.PublicTradeList> {
     return this.requests.get("/market/liquidations", { symbol, ...query });
   }
@@ -236,10 +262,12 @@ export class PerpdClient {
     return this.requests.get("/market/klines", query);
   }
 
+  /** Past funding rates of a symbol, newest first. */
   funding(query: api.FundingQuery): Promise<api.FundingList> {
     return this.requests.get("/market/funding", query);
   }
 
+  /** The insurance fund's balance and its history. */
   insurance(query: api.InsuranceQuery = {}): Promise<api.Insurance> {
     return this.requests.get("/market/insurance", query);
   }
@@ -272,6 +300,7 @@ export class PerpdClient {
 
   // ---- operator (the client's token is the operator's) --------------------------------------------------------------
 
+  /** Sets the index price, in USDC. */
   async setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {
     return this.requests.put(`/operator/index/${pathSegment(symbol, "symbol")}`, { price });
   }
@@ -285,6 +314,7 @@ export class PerpdClient {
     return this.requests.post(`/operator/symbols/${pathSegment(symbol, "symbol")}/resume`);
   }
 
+  /** Checks that money and positions add up, over the whole exchange. */
   audit(): Promise<api.Audit> {
     return this.requests.get("/operator/audit");
   }
@@ -292,8 +322,9 @@ export class PerpdClient {
   // ---- streams ------------------------------------------------------------------------------------------------------
 
   /**
-   * Opens a WebSocket, authenticates it if the client can, and subscribes. It reconnects and subscribes anew by itself
-   * until close(). `ready` settles with the first subscription. Without channels it is there to trade.
+   * Opens a WebSocket, authenticates it when the client has credentials, and subscribes to `channels`. The stream
+   * reconnects and subscribes again until close(). `ready` resolves with the first subscription. With no channels the
+   * stream is for trading only.
    */
   stream(channels: api.ChannelRequest[], handlers: StreamHandlers, options: StreamOptions = {}): Stream {
     const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;

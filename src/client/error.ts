@@ -3,25 +3,26 @@ import type { ErrorBody } from "./types.ts";
 export type { ErrorBody } from "./types.ts";
 
 /**
- * A request that the exchange refused: nothing was done. What came of it is not known with the codes TIMEOUT and INTERNAL,
- * with NOT_PERPD, where something else has answered in its place, and with DISCONNECTED, of what was on its way when a stream
- * lost its connection; see Stream.
+ * A request that failed. When the exchange refused it, nothing was done. The outcome is unknown with four codes:
+ * TIMEOUT, INTERNAL, NOT_PERPD (something other than the exchange answered) and DISCONNECTED (a stream lost its
+ * connection before the reply came).
  */
 export class PerpdError extends Error {
   override name = "PerpdError";
   /** The HTTP status; 0 on a WebSocket. */
   readonly status: number;
-  /** Stable: switch on this, not on the message. */
+  /** Stable: compare this, not the message. */
   readonly code: string;
-  /** The part of the request at fault. */
+  /** The request field at fault. */
   readonly field: string | undefined;
-  /** What was required, what there is, the limit. */
+  /** Figures by name: what was required, what is available, the limit. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
-  /** The same request may succeed a moment later. */
+  /** True when the same request may succeed later. */
   readonly retryable: boolean;
   readonly requestId: string | undefined;
+  /** Milliseconds since the epoch. */
   readonly serverTime: number | undefined;
-  /** How long to wait before the same request; undefined when the exchange did not say. */
+  /** How long to wait before repeating the request; undefined when the exchange did not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, body: Partial<ErrorBody>, retryAfterMs?: number) {
@@ -38,15 +39,12 @@ export class PerpdError extends Error {
   }
 }
 
-/**
- * Another request with the same key had the same signature: one like it, signed in the same millisecond. Nothing was
- * done, and signed again it is another one.
- */
+/** Another client of the same key signed the same request in the same millisecond. Nothing was done: sign it again. */
 export const isSignatureReplay = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";
 
 const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set(["TIMEOUT", "INTERNAL", "NOT_PERPD", "DISCONNECTED"]);
-/** What fetch says of a connection that it could not make. */
+/** Codes of fetch() errors that come before anything was sent. */
 const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -56,7 +54,7 @@ const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether what was asked for was done is not known. */
+/** True when the request may have been carried out although it failed. */
 export const isOutcomeUnknown = (error: Error): boolean =>
   error instanceof PerpdError
     ? UNKNOWN_OUTCOMES.has(error.code)

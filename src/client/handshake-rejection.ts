@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { PerpdError } from "./error.ts";
 import { responseError } from "./response.ts";
 
-/** What a perpd says is shorter, and a page that goes on for ever is no reason to listen for ever. */
+/** A perpd's error is far shorter. The bound stops reading a page that never ends. */
 const MAX_BODY_CHARS = 65_536;
 
-/** Why a server answers over HTTP in the place of opening a WebSocket: what it says, as far as it comes. */
+/** The error for an HTTP response to a WebSocket handshake. Reads as much of the body as arrives. */
 export async function readRejection(url: URL, response: IncomingMessage): Promise<PerpdError> {
   let text = "";
   try {
@@ -14,7 +14,7 @@ export async function readRejection(url: URL, response: IncomingMessage): Promis
       if (text.length > MAX_BODY_CHARS) break;
     }
   } catch {
-    // It was cut off: the status says enough.
+    // The body was cut off; the status is enough.
   }
   const header = (name: string): string | null => {
     const value = response.headers[name.toLowerCase()];
@@ -23,12 +23,9 @@ export async function readRejection(url: URL, response: IncomingMessage): Promis
   return responseError(url, { status: response.statusCode ?? 0, text, header });
 }
 
-/** Answers below 500 that say that another try may go better. */
+/** Statuses below 500 after which a retry may succeed. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/**
- * A server or a proxy that has trouble may be rid of it in a moment; one that says that there is nothing here for us will
- * say so again.
- */
+/** True when a retry may succeed: the server or a proxy has a temporary problem. */
 export const isTransient = ({ status, retryable }: PerpdError): boolean =>
   retryable || status >= 500 || TRANSIENT_STATUSES.has(status);

@@ -1,4 +1,4 @@
-/** The package as a program sees it, perpd/client: it speaks HTTP and WebSocket, and holds nothing of the exchange itself. */
+/** The public package perpd/client: HTTP and WebSocket clients, without code of the server. */
 
 export { PerpdClient, type PerpdClientOptions } from "./client.ts";
 export { PerpdError } from "./error.ts";

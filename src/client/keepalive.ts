@@ -1,30 +1,31 @@
-/** Notices that nothing has come over a line for too long: asks for a sign after half of that, and gives up after all of it. */
+/** Detects a dead connection: pings after half of `deadAfterMs` without a message, gives up after all of it. */
 export class Keepalive {
   private readonly timer: NodeJS.Timeout;
   private pinged = false;
   private end: NodeJS.Immediate | undefined;
 
-  constructor(deadAfterMs: number, ask: () => void, giveUp: () => void) {
+  constructor(deadAfterMs: number, ping: () => void, onDead: () => void) {
     this.timer = setTimeout(() => {
       if (this.pinged) {
-        // A program that was held up itself finds only behind its timers what has come meanwhile.
-        this.end = setImmediate(giveUp);
+        // The program itself may have been blocked. Messages that arrived meanwhile are read after the timers, so let
+        // them come first.
+        this.end = setImmediate(onDead);
         return;
       }
       this.pinged = true;
       this.timer.refresh();
-      ask();
+      ping();
     }, deadAfterMs / 2);
   }
 
-  /** Something has come. */
+  /** A message has arrived. */
   received(): void {
     clearImmediate(this.end);
     this.pinged = false;
     this.timer.refresh();
   }
 
-  /** Nothing may come behind this. */
+  /** Call when the connection ends: no callback runs afterwards. */
   stop(): void {
     clearImmediate(this.end);
     clearTimeout(this.timer);

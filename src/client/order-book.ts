@@ -1,10 +1,10 @@
 import { crc32 } from "node:zlib";
 import type { Level, OrderBookMessage } from "./types.ts";
 
-/** How many of the best levels of each side the checksum covers. */
+/** Best levels of each side that the checksum covers. */
 const CHECKSUM_LEVELS = 25;
 
-/** A book kept up from the `orderbook` channel, that knows when it is no longer the exchange's. */
+/** A copy of the order book, built from `orderbook` messages. Detects when it differs from the exchange's book. */
 export class LocalOrderBook {
   /** Best first. */
   readonly bids: Level[] = [];
@@ -12,8 +12,8 @@ export class LocalOrderBook {
   sequence = 0;
 
   /**
-   * Takes a message in. False: a message is missing before this one or the checksum differs, so the book is wrong until
-   * the next snapshot.
+   * Applies a message. Returns false when a message before it is missing or the checksum differs: the book is wrong
+   * until the next snapshot.
    */
   apply(message: OrderBookMessage): boolean {
     if (message.type === "SNAPSHOT") {
@@ -26,7 +26,7 @@ export class LocalOrderBook {
     return this.checksum() === message.checksum;
   }
 
-  /** CRC-32 of the best levels of both sides in turns, `bidPrice:bidQuantity:askPrice:askQuantity:…`. */
+  /** CRC-32 of the best levels, bid and ask alternating: `bidPrice:bidQuantity:askPrice:askQuantity:…`. */
   checksum(): number {
     const parts: string[] = [];
     for (let i = 0; i < CHECKSUM_LEVELS; i++) {
@@ -39,7 +39,7 @@ export class LocalOrderBook {
   }
 }
 
-/** Sets, inserts or (quantity "0") removes a level, keeping the best first. */
+/** Sets or inserts a level, or removes it (quantity "0"). Levels stay sorted, best first. */
 function put(levels: Level[], level: Level, highFirst: boolean): void {
   const price = Number(level[0]);
   let low = 0;

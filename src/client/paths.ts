@@ -1,18 +1,21 @@
 import { PerpdError } from "./error.ts";
 
-/** What may stand in a path: anything else would be another path, and so another request. */
+/** Checks text that becomes part of a URL path: anything else could address another endpoint. */
 
 const ORDER_REFERENCE = /^([1-9][0-9]{0,15}|client:[A-Za-z0-9_.:-]{1,36})$/;
 
 export const isOrderReference = (text: string): boolean => ORDER_REFERENCE.test(text);
 
-/** An order in a path, by id or `client:` and the client order id. */
+/** The path segment of an order id, or of `client:` and a client order id. Throws PerpdError BAD_VALUE. */
 export function orderSegment(reference: string): string {
   if (isOrderReference(reference)) return reference;
-  throw notSent("id", "an order's id is a number, or client:CLIENT_ORDER_ID");
+  throw notSent("id", "an order id is a number, or client:CLIENT_ORDER_ID");
 }
 
-/** A symbol or a key in a path; these dots stand for the folder itself and the one above, also encoded. */
+/**
+ * The path segment of a symbol or key. Throws PerpdError BAD_VALUE for "", "." and "..", which name folders even when
+ * encoded.
+ */
 export function pathSegment(text: string, field: string): string {
   if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
   throw notSent(field, `no ${field} is called "${text}"`);

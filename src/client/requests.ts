@@ -5,26 +5,26 @@ import { Retry, type RetryOptions } from "./retry.ts";
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface ClientOptions extends RetryOptions {
-  /** For example http://127.0.0.1:8080/v1. */
+  /** The API's base URL, for example http://127.0.0.1:8080/v1. */
   baseUrl: string;
-  /** Of a session; login() sets it. */
+  /** A session's token; login() sets it. */
   token?: string;
-  /** An API key and its secret, in the place of a token. */
+  /** An API key and its secret, instead of a token. */
   apiKey?: string;
   secret?: string;
-  /** For a request that has no answer yet. Default 10,000. */
+  /** How long to wait for a response. Default 10,000. */
   timeoutMs?: number;
 }
 
-/** Two of such a request do what one does: it may be sent again when its answer is lost. */
+/** True when sending the request twice has the effect of sending it once: it may be retried after a lost response. */
 export interface Repeatable {
   isRepeatable: boolean;
 }
 
-/** The exchange takes no signature that is more than a second ahead of its clock, which need not be this one. */
+/** The exchange refuses timestamps more than a second ahead of its own clock, which may differ from ours. */
 const MAX_LEAD_MS = 500;
 
-/** Sends requests, again where that does no harm, signs them with what it knows, and turns refusals into PerpdError. */
+/** Sends signed requests, retries those that are repeatable, and turns refusals into PerpdError. */
 export class Requests {
   token: string | undefined;
   readonly baseUrl: string;
@@ -63,7 +63,7 @@ export class Requests {
     return this.send("PUT", path, body, true);
   }
 
-  /** What a WebSocket's `auth` message needs; null without credentials. */
+  /** The fields of a WebSocket's `auth` message; null without credentials. */
   socketCredentials(): Record<string, string | number> | null {
     if (this.apiKey !== undefined && this.secret !== undefined) {
       const timestamp = this.timestamp();
@@ -85,15 +85,19 @@ export class Requests {
     const response = await fetch(url, {
       method,
       headers,
-      // An order that is sent to another place arrives there as a read, and what it reads would be taken for the order.
+      // fetch() would turn a redirected POST into a GET, and its response would be taken for the order's.
       redirect: "manual",
       signal: AbortSignal.timeout(this.timeoutMs),
       ...(text !== undefined && { body: text }),
     });
-    const said = await response.text();
-    const answer = response.ok ? parseObject(said) : null;
+    const responseText = await response.text();
+    const answer = response.ok ? parseObject(responseText) : null;
     if (answer !== null) return answer as T;
-    throw responseError(url, { status: response.status, text: said, header: (name) => response.headers.get(name) });
+    throw responseError(url, {
+      status: response.status,
+      text: responseText,
+      header: (name) => response.headers.get(name),
+    });
   }
 
   private credentials(method: string, url: URL, body: string): Record<string, string> {
@@ -105,7 +109,7 @@ export class Requests {
     return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
   }
 
-  /** Now, and not twice the same as far as can be: of two orders with the same signature the second is refused. */
+  /** The time now, made unique as far as possible: of two requests with the same signature the second is refused. */
   private timestamp(): number {
     const now = Date.now();
     this.lastTimestamp = Math.min(Math.max(now, this.lastTimestamp + 1), now + MAX_LEAD_MS);

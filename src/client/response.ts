@@ -1,7 +1,7 @@
 import { PerpdError } from "./error.ts";
 import type { ErrorBody } from "./types.ts";
 
-/** What a text says; null when it is no JSON object: all that a perpd says is one, errors included. */
+/** Parses a JSON object; null for anything else. Every message of a perpd is a JSON object, errors included. */
 export function parseObject(text: string): object | null {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -11,14 +11,14 @@ export function parseObject(text: string): object | null {
   }
 }
 
-/** An answer over HTTP that is not what was asked for. */
+/** An HTTP response that is not a success, or not JSON. */
 export interface ErrorResponse {
   status: number;
   text: string;
   header(name: string): string | null;
 }
 
-/** What the exchange says of it, or that it was something else that answered. */
+/** The error that a failed response stands for: the exchange's own, or NOT_PERPD when something else answered. */
 export function responseError(url: URL, { status, text, header }: ErrorResponse): PerpdError {
   const answer: Partial<ErrorBody> | null = parseObject(text);
   const waitMs = retryAfterMs(header("Retry-After"));
@@ -26,18 +26,21 @@ export function responseError(url: URL, { status, text, header }: ErrorResponse)
   return notPerpdError(url, status, header("Location"), waitMs);
 }
 
-/** The header counts whole seconds. */
+/** `Retry-After` counts whole seconds. */
 const retryAfterMs = (text: string | null): number | undefined =>
   text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 
-/** Something else has answered, over HTTP with a status, and maybe with where to send the request on to. */
+/**
+ * The error for an answer that no perpd gave. `status` 0: it came over a WebSocket. `location`: the target of a
+ * redirect.
+ */
 export function notPerpdError(
   { origin }: URL,
   status = 0,
   location: string | null = null,
   retryAfterMs?: number,
 ): PerpdError {
-  const how = status === 0 ? "" : ` (${status}${location === null ? "" : `, on to ${location}`})`;
-  const message = `what answers at ${origin} is no perpd: the address is another's, or something in between has answered${how}`;
+  const how = status === 0 ? "" : ` (${status}${location === null ? "" : `, redirect to ${location}`})`;
+  const message = `${origin} is not a perpd exchange: check the URL, and any proxy in between${how}`;
   return new PerpdError(status, { code: "NOT_PERPD", message }, retryAfterMs);
 }

@@ -2,19 +2,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
 export interface RetryOptions {
-  /** How often a request is sent again that was limited, or got no answer. Default 3; 0 = never. */
+  /** How often a request is retried that was limited or got no response. Default 3; 0 = never. */
   retries?: number;
-  /** The longest wait before that; an exchange that asks for more is not waited for. Default 10,000. */
+  /**
+   * The longest wait between tries, in milliseconds. When `Retry-After` asks for more, the request fails. Default
+   * 10,000.
+   */
   maxWaitMs?: number;
 }
 
 const FIRST_WAIT_MS = 250;
 
 /**
- * Sends requests again that the exchange had no room for or that got no answer: after what `Retry-After` asks
- * for, else after a wait that doubles. Only those of which two do what one does: an order placed twice is two orders. But
- * whatever another client's signature stood in the way of is signed and sent again. That there was no room for the last
- * try says nothing of one that got no answer: then it is that one's error.
+ * Retries requests that the exchange limited or did not answer: after `Retry-After`, or after a wait that doubles.
+ * Only repeatable requests are retried, since an order placed twice is two orders. The exception is a refused signature
+ * that another client used first: that request was not executed, so it is signed and sent again. When one try got no
+ * response and a later one was refused, the caller gets the first error: its outcome is unknown.
  */
 export class Retry {
   private readonly retries: number;
@@ -26,30 +29,30 @@ export class Retry {
   }
 
   async run<T>(isRepeatable: boolean, send: () => Promise<T>): Promise<T> {
-    let unanswered: Error | undefined;
+    let unknownOutcome: Error | undefined;
     for (let tries = 0; ; tries++) {
       try {
         return await send();
       } catch (error) {
-        if (error instanceof Error && isOutcomeUnknown(error)) unanswered ??= error;
+        if (error instanceof Error && isOutcomeUnknown(error)) unknownOutcome ??= error;
         const mayRepeat = isSignatureReplay(error) || (isRepeatable && isTransient(error));
         if (!mayRepeat) throw error;
-        if (tries >= this.retries) throw unanswered ?? error;
+        if (tries >= this.retries) throw unknownOutcome ?? error;
         const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
         const waitMs = asked ?? jittered(FIRST_WAIT_MS * 2 ** tries);
-        if (waitMs > this.maxWaitMs) throw unanswered ?? error;
+        if (waitMs > this.maxWaitMs) throw unknownOutcome ?? error;
         await sleep(waitMs);
       }
     }
   }
 }
 
-/** Limited, too busy, or behind a proxy that got no answer from it. */
+/** Limited, overloaded, or no response from behind a proxy. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** What fetch itself throws is a connection that failed or took too long. */
+/** An error of fetch() itself is a failed connection or a timeout. */
 const isTransient = (error: unknown): boolean =>
   error instanceof PerpdError ? TRANSIENT_STATUSES.has(error.status) : error instanceof Error;
 
-/** Half of it at least: clients that were turned away together do not come back together. */
+/** Between half of `waitMs` and all of it, so that clients that were refused together do not return together. */
 export const jittered = (waitMs: number): number => waitMs * (0.5 + Math.random() / 2);

@@ -23,13 +23,13 @@ import type {
   PlacedOrder,
 } from "./types.ts";
 
-/** The part of a browser's WebSocket that a stream needs; that of `ws` has it too. */
+/** The part of a browser's WebSocket that a stream needs; the `ws` package has it too. */
 export interface WebSocketLike {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
-  /** That of `ws` says what a server has answered that opens no WebSocket. */
+  /** Only in `ws`: the HTTP response of a server that refused the handshake. */
   on?(event: "unexpected-response", listener: (request: unknown, response: IncomingMessage) => void): unknown;
   send(text: string): void;
   close(): void;
@@ -39,26 +39,29 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
   /**
-   * The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again, or it is no perpd,
-   * or whatever answers at its address has never let it connect and would not do so later.
+   * The stream has ended for good. Either the exchange refused to authenticate or to subscribe, or the address does not
+   * belong to a perpd, or the first handshake was refused for a reason that a retry cannot change.
    */
   onError?(error: PerpdError): void;
   /**
-   * The connection is lost, or could not be made, and why; the stream tries again by itself. What was missed comes then,
-   * or else a snapshot; orders without an answer may have been placed or not.
+   * The connection was lost or could not be made; the stream reconnects by itself. Missed messages follow, or a
+   * snapshot. Orders that have no reply yet may have been placed.
    */
   onDisconnect?(reason: PerpdError): void;
 }
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5000;
-/** The exchange sends a heartbeat on each channel that is quiet for five to ten seconds. */
+/** The exchange sends a heartbeat on each channel that was quiet for five to ten seconds. */
 const DEAD_AFTER_MS = 30_000;
 
 export interface StreamOptions {
-  /** Cancel all orders of the account when the connection ends. Not when the exchange is killed: see cancelAfter. */
+  /**
+   * Cancels all orders of the account when the connection ends. Does not work when the exchange is killed: see
+   * cancelAfter.
+   */
   cancelOnDisconnect?: boolean;
-  /** A connection on which nothing has come for so long is dead, and made anew. Default 30,000. */
+  /** A connection without a message for this long is dropped and made again. Default 30,000. */
   deadAfterMs?: number;
 }
 
@@ -68,39 +71,40 @@ interface Reply extends Partial<ErrorBody> {
 }
 
 /**
- * Subscriptions that outlive their connection, and trading over it: each of those methods resolves with what REST would
- * answer, or rejects with PerpdError. Without a connection its code is DISCONNECTED, and it is retryable until the stream
- * has ended: from then on it is what has ended it, the exchange's refusal or close(). See PerpdClient.stream.
+ * Subscriptions that survive reconnects, and trading over the same WebSocket. See PerpdClient.stream.
+ * Each trading method resolves with the body that the HTTP endpoint would return, or rejects with PerpdError. Without a
+ * connection the code is DISCONNECTED, and `retryable` is true until the stream has ended. After that the error is the
+ * reason for the end: the exchange's refusal, or close().
  */
 export class Stream {
-  /** Resolves when a connection has subscribed for the first time; rejects with PerpdError when that is refused. */
+  /** Resolves with the first subscription; rejects with PerpdError when it is refused. */
   readonly ready: Promise<void>;
   private readonly WebSocket: WebSocketConstructor;
   private readonly url: string;
   private readonly credentials: () => object | null;
-  /** Once it is subscribed with what the exchange has chosen where a request leaves something out, as messages say it. */
+  /** After the first subscription: with the defaults that the exchange filled in, as messages name them. */
   private channels: ChannelRequest[];
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
-  /** Does nothing once it is ready. */
+  /** Both do nothing once the promise is settled. */
   private rejectReady: (error: PerpdError) => void = () => {};
   private resolveReady: () => void = () => {};
   private socket: WebSocketLike | null = null;
   private readonly pending = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
-  /** The last sequence of each stream; null while a new snapshot is on its way, none before its first message. */
+  /** Last sequence of each stream; null while a new snapshot is pending, absent before the first message. */
   private readonly lastSequences = new Map<string, number | null>();
-  /** Connected, and authenticated if it can be. */
+  /** Connected and, with credentials, authenticated. */
   private isOpen = false;
-  /** It has subscribed at least once: the address is right. */
+  /** True after the first subscription: the address is known to be right. */
   private wasReady = false;
-  /** Why this connection cannot be, or be kept. */
+  /** Why the current connection was refused or is being closed. */
   private rejection: PerpdError | null = null;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
-  /** When the connection had subscribed. */
+  /** performance.now() at the subscription of this connection. */
   private subscribedAtMs = Number.POSITIVE_INFINITY;
   private retryTimer: NodeJS.Timeout | null = null;
-  /** Why nothing can come of it any more. */
+  /** Why the stream has ended. */
   private endReason: PerpdError | null = null;
 
   constructor(
@@ -121,7 +125,7 @@ export class Stream {
       this.resolveReady = resolve;
       this.rejectReady = reject;
     });
-    // Whoever listens to onError only must not be killed for it.
+    // A program that uses only onError must not die of an unhandled rejection.
     this.ready.catch(() => {});
     this.connect();
   }
@@ -144,7 +148,7 @@ export class Stream {
     return this.trade("order.amend", { ...which, ...changes });
   }
 
-  /** Up to 20 orders of a symbol to place, amend and cancel, in their order and at once: see PerpdClient.batch. */
+  /** Places, amends and cancels up to 20 orders of one symbol in one transaction: see PerpdClient.batch. */
   batch(batch: Batch): Promise<BatchResults> {
     return this.trade("order.batch", batch);
   }
@@ -153,12 +157,12 @@ export class Stream {
     return this.trade("order.cancelAll", which);
   }
 
-  /** Cancels all open orders so many milliseconds from now, unless it is called again before; 0 disarms. */
+  /** Dead man's switch: cancels all open orders after `timeoutMs` unless it is called again before. 0 disarms it. */
   cancelAfter(timeoutMs: number): Promise<CancelSwitch> {
     return this.trade("order.cancelAfter", { timeoutMs });
   }
 
-  /** All of it and at market, unless said otherwise. */
+  /** Closes a position: all of it at market, unless `how` names a quantity or a price. */
   closePosition(symbol: string, how: CloseRequest = {}): Promise<PlacedOrder> {
     return this.trade("position.close", { symbol, ...how });
   }
@@ -171,21 +175,24 @@ export class Stream {
     return this.trade("position.marginMode", { symbol, mode });
   }
 
-  /** Adds to an isolated position's margin; a negative amount takes out. With a reference it may be sent again: it is moved once. */
+  /**
+   * Adds `amount` USDC to an isolated position's margin; a negative amount removes it. With a reference it may be
+   * repeated and is applied once.
+   */
   moveMargin(symbol: string, amount: string, reference?: string): Promise<MovedMargin> {
     return this.trade("position.margin", { symbol, amount, ...(reference !== undefined && { reference }) });
   }
 
-  /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
+  /** Requests a new snapshot of the stream that the message belongs to. Messages before the snapshot are dropped. */
   resync(message: StreamKey): void {
     this.lastSequences.set(streamName(message), null);
     this.requestWhenOpen("subscribe", { channels: [keyOf(message)] }).catch((error: PerpdError) => {
-      // Without a connection there will be another, which subscribes to everything.
+      // Without a connection: the next one subscribes to everything anyway.
       if (error.code !== DISCONNECTED) this.onRefused(error);
     });
   }
 
-  /** No handler is called any more. */
+  /** Ends the stream. No handler is called afterwards. */
   close(): void {
     this.end(disconnected("the stream was closed", false));
   }
@@ -198,7 +205,7 @@ export class Stream {
     this.socket?.close();
   }
 
-  /** The exchange does not authenticate it or subscribe: another connection tries again, or nothing helps. */
+  /** Authentication or subscription was refused: reconnect when the reason is temporary, otherwise end the stream. */
   private onRefused(error: PerpdError, isPassing = error.retryable || isSignatureReplay(error)): void {
     if (this.endReason !== null) return;
     if (isPassing) {
@@ -214,22 +221,22 @@ export class Stream {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
     this.rejection = null;
-    let what = "no connection could be made";
-    let why = "";
+    let state = "no connection could be made";
+    let cause = "";
     const lose = (): void => {
       keepalive.stop();
       socket.onopen = socket.onmessage = socket.onclose = null;
-      this.onConnectionLost(why === "" ? what : `${what}: ${why}`);
+      this.onConnectionLost(cause === "" ? state : `${state}: ${cause}`);
     };
-    const ask = () => this.ping().catch(() => {});
-    const keepalive = new Keepalive(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
-      why = "nothing has come for too long";
-      // A dead line is not told that it is closed either: nobody waits for that.
+    const ping = () => this.ping().catch(() => {});
+    const keepalive = new Keepalive(this.options.deadAfterMs ?? DEAD_AFTER_MS, ping, () => {
+      cause = "no message arrived in time";
+      // A dead connection does not report its close: do not wait for it.
       lose();
       socket.close();
     });
     socket.onopen = () => {
-      what = "the connection was lost";
+      state = "the connection was lost";
       this.subscribe().then(
         () => {
           this.subscribedAtMs = performance.now();
@@ -245,18 +252,18 @@ export class Stream {
       if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
       else this.onRefused(notPerpdError(new URL(this.url)));
     };
-    // The close that follows ends it; without a handler `ws` throws.
+    // The close event follows. Without this handler `ws` throws.
     socket.onerror = ({ message, error }: { message?: string; error?: NodeJS.ErrnoException }) => {
-      why = message?.trim() || error?.code || "";
+      cause = message?.trim() || error?.code || "";
     };
     socket.onclose = ({ reason }: { reason: string }) => {
-      why ||= reason;
+      cause ||= reason;
       lose();
     };
     socket.on?.("unexpected-response", async (_request, response) => {
       const error = await readRejection(new URL(this.url), response);
       if (this.socket !== socket) return;
-      // What had let it connect before is being replaced, maybe, and what is in its place is not for long.
+      // A server that accepted us before is probably restarting: whatever answers now is temporary.
       this.onRefused(error, this.wasReady || isTransient(error));
     });
   }
@@ -267,12 +274,13 @@ export class Stream {
     for (const { reject } of this.pending.values()) reject(lost);
     this.pending.clear();
     if (this.endReason !== null) return;
-    // One that is cut as soon as it stands, such as a reader's that is too slow, is no reason to come back at once for ever.
+    // Reset the backoff only after a connection has lasted: one that is always cut at once, as of a slow reader, must
+    // not reconnect in a tight loop.
     if (performance.now() - this.subscribedAtMs > LAST_RETRY_MS) this.retryMs = FIRST_RETRY_MS;
     this.subscribedAtMs = Number.POSITIVE_INFINITY;
     this.retryTimer = setTimeout(() => this.connect(), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
-    // The last thing, since it may close the stream.
+    // Last, since the handler may close the stream.
     this.handlers.onDisconnect?.(this.rejection ?? lost);
   }
 
@@ -286,7 +294,7 @@ export class Stream {
     this.channels = (reply as Reply & { channels: ChannelRequest[] }).channels;
   }
 
-  /** The channels, each with where it was when the connection was lost. */
+  /** The channels, each with the sequence at which the connection was lost. */
   private withResumePoints(): ChannelRequest[] {
     return this.channels.map((request) => {
       const sequence = this.lastSequences.get(streamName(request)) ?? null;
@@ -298,7 +306,7 @@ export class Stream {
     return ((await this.requestWhenOpen(op, { params })) as Reply & { result: T }).result;
   }
 
-  /** What is no part of subscribing: that is done again with each connection, this is not. */
+  /** For requests other than authentication and subscription, which every new connection repeats. */
   private async requestWhenOpen(op: string, fields: object): Promise<Reply> {
     if (!this.isOpen) throw this.endReason ?? disconnected("not connected: nothing was sent", true);
     return this.request(op, fields);
@@ -320,13 +328,13 @@ export class Stream {
       else waiting?.resolve(message);
       return;
     }
-    // What was sent before the exchange heard of the end.
+    // The exchange sent this before it saw the close.
     if (this.endReason !== null) return;
     const stream = streamName(message);
     const last = this.lastSequences.get(stream);
     if (message.type !== "SNAPSHOT") {
       if (last === null) return;
-      // The first message is a snapshot, or goes on from the `resume` that the program has given.
+      // The first message is a snapshot, or continues from the program's own `resume`.
       const before = message.type === "HEARTBEAT" ? message.sequence : message.prevSequence;
       if (last !== undefined && before !== last) return this.resync(message);
     }
@@ -340,7 +348,7 @@ const DISCONNECTED = "DISCONNECTED";
 const disconnected = (message: string, retryable: boolean): PerpdError =>
   new PerpdError(0, { code: DISCONNECTED, message, retryable });
 
-/** What tells the streams of a connection apart. */
+/** The fields that identify a stream within a connection. */
 interface StreamKey {
   channel: ChannelMessage["channel"];
   symbol?: string | undefined;
@@ -350,7 +358,7 @@ interface StreamKey {
   priceType?: string | undefined;
 }
 
-/** A quiet stream repeats its last sequence. */
+/** Sent on a quiet stream: repeats the last sequence. */
 interface Heartbeat extends StreamKey {
   type: "HEARTBEAT";
   sequence: number;
@@ -367,6 +375,6 @@ const keyOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Stream
   priceType,
 });
 
-/** A book without a pace does not name it. */
+/** The exchange leaves `updateMs` out of a book that has none. */
 const streamName = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): string =>
   [channel, symbol, depth, updateMs || undefined, interval, priceType].join(" ");

@@ -8,7 +8,7 @@ import type * as orders from "../wire/schema/orders.ts";
 import type * as risk from "../wire/schema/risk.ts";
 import type * as system from "../wire/schema/system.ts";
 
-/** What a client sends and gets: the types of the schemas that the exchange checks requests with. */
+/** Requests and responses: the types of the schemas by which the exchange checks requests. */
 
 export type NewOrder = Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">;
 export type TriedOrder = Static<typeof orders.TriedOrder>;
@@ -83,10 +83,10 @@ export type IndexPrice = Static<typeof system.IndexPrice>;
 export type HaltMode = NonNullable<Static<typeof system.HaltBody>["mode"]>;
 export type TradingStatus = Static<typeof system.TradingStatus>;
 export type Audit = Static<typeof system.Audit>;
-/** `details`: what was required, what there is, the limit, by name. */
+/** `details`: figures by name, such as what was required and the limit. */
 export type ErrorBody = Omit<Static<typeof system.ErrorBody>, "details"> & { details?: Record<string, unknown> };
 
-/** What every list is. `nextCursor` asks for the next page; null = this was the last. */
+/** One page of a list. `nextCursor` requests the next page; null = last page. */
 export interface Page<T> {
   data: T[];
   nextCursor: string | null;
@@ -94,12 +94,12 @@ export interface Page<T> {
 
 // ---- streams --------------------------------------------------------------------------------------------------------
 
-/** The exchange keeps a stream for each of these. */
+/** Values for which the exchange keeps a stream. */
 export type BookDepth = NonNullable<Static<typeof channels.CHANNELS.orderbook>["depth"]>;
 export type BookPaceMs = NonNullable<Static<typeof channels.CHANNELS.orderbook>["updateMs"]>;
 export type TickerPaceMs = NonNullable<Static<typeof channels.CHANNELS.ticker>["updateMs"]>;
 
-/** A channel as a client subscribes to it. */
+/** A channel to subscribe to. */
 export interface ChannelRequest {
   channel: ChannelMessage["channel"];
   symbol?: string;
@@ -107,11 +107,11 @@ export interface ChannelRequest {
   updateMs?: BookPaceMs | TickerPaceMs;
   interval?: KlinesQuery["interval"];
   priceType?: KlinesQuery["priceType"];
-  /** The last sequence that was seen of the stream: what was missed since takes the snapshot's place, if it can. */
+  /** The last sequence that was seen: missed messages are sent instead of a snapshot where possible. */
   resume?: number;
 }
 
-/** What every message of a stream bears. `prevSequence` is that of the message before it; null in a snapshot. */
+/** Fields of every stream message. `prevSequence`: the sequence of the message before; null in a snapshot. */
 interface StreamMessage {
   type: "SNAPSHOT" | "DELTA" | "UPDATE";
   sequence: number;
@@ -136,7 +136,7 @@ export interface TradesMessage extends StreamMessage {
   data: PublicTrade[];
 }
 
-/** Liquidations in the book, and positions that the insurance fund or the other side took over. Oldest first. */
+/** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. Oldest first. */
 export interface LiquidationsMessage extends StreamMessage {
   channel: "liquidations";
   symbol: string;
@@ -150,7 +150,7 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
-/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first of all. */
+/** The current candle, and the one before it when it has just closed. Oldest first; empty before the first candle. */
 export interface KlinesMessage extends StreamMessage {
   channel: "klines";
   symbol: string;
@@ -159,21 +159,21 @@ export interface KlinesMessage extends StreamMessage {
   data: Kline[];
 }
 
-/** The open orders, newest first; then those that a turn has changed, also those that it closed. */
+/** Snapshot: open orders, newest first. Update: orders that one transaction changed, closed ones included. */
 export interface OrdersMessage extends StreamMessage {
   channel: "orders";
   symbol?: string;
   data: Order[];
 }
 
-/** The last hundred, then those of each turn. Oldest first. */
+/** Snapshot: the last 100. Update: those of one transaction. Oldest first. */
 export interface FillsMessage extends StreamMessage {
   channel: "fills";
   symbol?: string;
   data: Fill[];
 }
 
-/** A size of "0" means that the position was closed. */
+/** A closed position has the size "0". */
 export interface PositionsMessage extends StreamMessage {
   channel: "positions";
   symbol?: string;
@@ -185,13 +185,13 @@ export interface BalanceMessage extends StreamMessage {
   data: Balance;
 }
 
-/** The last hundred, oldest first; then each that is asked for or whose status has changed. */
+/** Snapshot: the last 100, oldest first. Update: each transfer that is requested or changes its status. */
 export interface TransfersMessage extends StreamMessage {
   channel: "transfers";
   data: Transfer[];
 }
 
-/** The last hundred payments, then those of each turn. Oldest first. */
+/** Snapshot: the last 100 payments. Update: those of one transaction. Oldest first. */
 export interface FundingMessage extends StreamMessage {
   channel: "funding";
   symbol?: string;

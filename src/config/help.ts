@@ -1,3 +1,4 @@
+import { alignColumns } from "./columns.ts";
 import { environmentName, SETTING_NAMES, type SettingName, schemaOf } from "./settings.ts";
 import { inEnvironment } from "./sources.ts";
 
@@ -29,10 +30,10 @@ damaged; 2: refused, nothing was done.
 A flag wins over its environment variable, that over the configuration file, that over the default.
 
 Flags:
-${table(rows)}
+${alignColumns(rows, "  ")}
 
 Settings of the configuration file and the environment:
-${table(more)}
+${alignColumns(more, "  ")}
 `;
 }
 
@@ -48,11 +49,4 @@ function helpLine(name: SettingName): string {
   if (schema.fileOnly || schema.default === "") return schema.description;
   const shown = schema.type === "boolean" ? (schema.default ? "on" : "off") : schema.default;
   return `${schema.description} (default ${shown})`;
-}
-
-function table(rows: string[][]): string {
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) => `  ${row[0]?.padEnd(widths[0] ?? 0)}  ${row[1]?.padEnd(widths[1] ?? 0)}  ${row[2]}`)
-    .join("\n");
 }

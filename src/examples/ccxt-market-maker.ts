@@ -2,7 +2,7 @@ import { NetworkError } from "ccxt";
 import { perpd } from "perpd/ccxt";
 
 /**
- * The same idea in ccxt's words, so that it trades wherever ccxt does: only this line is perpd's.
+ * The same idea through ccxt, so that it runs on any exchange of ccxt: only the line that creates it names perpd.
  *     PERPD_API_KEY=... PERPD_SECRET=... node dist/src/examples/ccxt-market-maker.js BTC/USDC:USDC 0.01
  */
 const exchange = new perpd({ hostname: new URL(process.env.PERPD_URL ?? "http://127.0.0.1:8080").host });
@@ -15,7 +15,9 @@ if (!exchange.checkRequiredCredentials(false)) {
 }
 const [symbol = "BTC/USDC:USDC", amount = "0.01"] = process.argv.slice(2);
 const HALF_SPREAD = 0.0005;
-/** The exchange cancels all orders of the account, on every symbol, when it has not heard of this program for so long. */
+/**
+ * The exchange cancels all orders of the account, on every symbol, when it does not hear from this program for so long.
+ */
 const DEAD_AFTER_MS = 10_000;
 
 let isRunning = true;
@@ -48,7 +50,7 @@ while (isRunning) {
   } catch (error) {
     if (!(error instanceof NetworkError)) throw error;
     console.error(error.message);
-    // What came of the quotes is not known: others take their place.
+    // The outcome of the quotes is unknown: replace them.
     quoted = 0;
   }
   await exchange.sleep(200);

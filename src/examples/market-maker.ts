@@ -2,14 +2,14 @@ import { PerpdClient, type StreamHandlers } from "perpd/client";
 
 /**
  * Quotes both sides of a market around its mark price, lower when it is long and higher when it is short, until Ctrl-C.
- * New quotes take the place of the old ones in one turn of the exchange.
+ * New quotes replace the old ones in one transaction of the exchange.
  *     PERPD_TOKEN=... node dist/src/examples/market-maker.js BTC-PERP 0.01
  */
 const [symbol = "BTC-PERP", quantity = "0.01"] = process.argv.slice(2);
 const { PERPD_URL: url = "http://127.0.0.1:8080", PERPD_TOKEN: token = "" } = process.env;
 if (token === "") fail("set PERPD_TOKEN to the token of a session, such as that of the demo account");
 const client = new PerpdClient({ baseUrl: `${url.replace(/\/v1$/, "")}/v1`, token });
-/** Of the price: how far each quote is from it, and how far both move for each quantity that is held. */
+/** As fractions of the price: distance of each quote, and shift of both per `quantity` held. */
 const [HALF_SPREAD, LEAN] = [0.0005, 0.0001];
 const { data: listed } = await client.symbols();
 const { tickSize } = listed.find((each) => each.symbol === symbol) ?? fail(`there is no ${symbol}`);
@@ -29,7 +29,7 @@ async function quote(): Promise<void> {
   if (quoted === "") await stream.cancelOrders({ symbol });
   quoted = "";
   const { data } = await stream.batch({ symbol, items: [...cancels, ...quotes] });
-  // Refused: what has been filled cannot be canceled, and a quote that the market has moved through would trade.
+  // Some may be refused: a filled order cannot be canceled, and a post-only quote must not trade.
   resting = data.flatMap(({ status, order: placed }) => (status === 201 && placed ? [placed.orderId] : []));
   quoted = next;
   console.log(quoted);
@@ -39,13 +39,13 @@ const channels = [{ channel: "ticker", symbol, updateMs: 100 } as const, { chann
 const handlers: StreamHandlers = {
   onMessage(message) {
     if (message.channel === "ticker") mark = Number(message.data.markPrice);
-    // It begins a connection, and holds what is open only. Quotes of the last may rest: a killed exchange cancels none.
+    // A snapshot starts a connection. Quotes of the last one may still rest: a killed exchange cancels none.
     if (message.channel === "positions" && message.type === "SNAPSHOT") [position, quoted] = [0, ""];
     if (message.channel === "positions")
       for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
     work = work.then(quote).catch((error: Error) => console.error(error.message));
   },
-  // The stream comes back by itself, and begins with a snapshot.
+  // The stream reconnects by itself and starts with a snapshot.
   onDisconnect: ({ message }) => console.error(message),
   onError: ({ message }) => fail(message),
 };

@@ -1,25 +1,25 @@
-/** What one exchange says an asset is worth. */
+/** The price of an asset on one exchange. */
 export interface Quote {
   readonly source: string;
-  /** Against the others; above 0. */
+  /** Relative weight, above 0. */
   readonly weight: number;
-  /** In USDC or what stands for it. */
+  /** In USDC or an equivalent such as USDT. */
   readonly price: number;
-  /** When it was true, in milliseconds by a clock that nobody sets. */
+  /** Time of the quote, in milliseconds of a monotonic clock. */
   readonly time: number;
 }
 
 export interface CombineRules {
-  /** A quote that is older is left out. */
+  /** Older quotes are ignored. */
   readonly maxAgeMs: number;
-  /** A quote further from the median is left out: 0.01 = 1 %. */
+  /** Quotes farther from the median are ignored: 0.01 = 1 %. */
   readonly maxDeviation: number;
-  /** Without so many quotes left there is no price. */
+  /** Minimum number of remaining quotes; below it there is no price. */
   readonly minSources: number;
 }
 
 export interface Combined {
-  /** Null when too few quotes are left. */
+  /** Null when too few quotes remain. */
   readonly price: number | null;
   readonly used: readonly string[];
   readonly stale: readonly string[];
@@ -27,9 +27,10 @@ export interface Combined {
 }
 
 /**
- * One index price from several exchanges' quotes: stale ones are left out, then those too far from the weighted median
- * of the rest; what remains is averaged by weight (the weighted mean of Binance's and Bybit's index, whose deviating
- * constituents are capped or dropped; the median is Hyperliquid's and holds against a minority of liars).
+ * Combines quotes of several exchanges into one index price. Stale quotes are dropped, then those too far from the
+ * weighted median; the rest is averaged by weight.
+ * Sources: Binance and Bybit use a weighted mean whose deviating constituents are capped or dropped. Hyperliquid uses
+ * the median, which withstands a minority of wrong sources.
  */
 export function combine(quotes: readonly Quote[], now: number, rules: CombineRules): Combined {
   const isFresh = ({ time }: Quote): boolean => now - time <= rules.maxAgeMs;
@@ -45,7 +46,7 @@ export function combine(quotes: readonly Quote[], now: number, rules: CombineRul
   };
 }
 
-/** The price at which half of the weight lies on either side; between two that share it, their mean. 0 without quotes. */
+/** The price with half of the weight on either side; the mean of two prices that share the middle. 0 without quotes. */
 export function weightedMedian(quotes: readonly Quote[]): number {
   const sorted = [...quotes].sort((a, b) => a.price - b.price);
   const half = sorted.reduce((sum, { weight }) => sum + weight, 0) / 2;

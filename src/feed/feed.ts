@@ -8,7 +8,7 @@ import { type CombineRules, combine, type Quote } from "./combine.ts";
 import { Poller } from "./poller.ts";
 import { type openSource, timeoutOf } from "./sources.ts";
 
-/** Where lines of the log go. */
+/** The logger. */
 export interface FeedLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -20,13 +20,13 @@ export interface FeedOptions {
   open: typeof openSource;
   log: FeedLog;
   now: () => number;
-  /** Milliseconds by a clock that nobody sets: for how old a quote has become. */
+  /** Milliseconds of a monotonic clock, for the age of quotes. */
   monotonic: () => number;
 }
 
 /**
- * Index prices from outside: each exchange is asked at its own pace, and every interval what they say is put together,
- * for each instrument, into one guarded index price (see core/price-rails.ts).
+ * Index prices from other exchanges. Each source is polled at its own pace. At each interval their quotes are combined
+ * into one guarded index price per instrument (see core/pricing).
  */
 export class Feed {
   private readonly options: FeedOptions;
@@ -34,9 +34,9 @@ export class Feed {
   private readonly pollers: Poller[];
   private readonly timers = new Set<NodeJS.Timeout>();
   private ticker: NodeJS.Timeout | null = null;
-  /** By symbol: the quotes of its last index price, as long as that has not been accepted. */
+  /** By symbol: the quotes behind the last index price while the engine has not accepted it. */
   private readonly unconfirmed = new Map<string, readonly Quote[]>();
-  /** What was last said of a symbol or a source: a line in the log for each change, not for each look. */
+  /** The last log line per symbol or source: only changes are logged. */
   private readonly lastLogged = new Map<string, string>();
 
   private constructor(parts: FeedOptions, pollers: Poller[]) {
@@ -46,7 +46,7 @@ export class Feed {
     this.rules = { maxAgeMs, maxDeviation: Number(maxDeviation), minSources };
   }
 
-  /** Rejects when a source cannot be opened at all; one that does not answer is asked again. */
+  /** Rejects when a source cannot be opened. A source that does not answer is retried. */
   static async open(parts: FeedOptions): Promise<Feed> {
     const { settings, engine, open, now, monotonic } = parts;
     const pollers = settings.sources.map(async (source) => {
@@ -82,7 +82,7 @@ export class Feed {
     this.timers.clear();
   }
 
-  /** Gives every instrument the price that its quotes come to, where there are enough of them. */
+  /** Sends each instrument its combined price, when there are enough quotes. */
   publish(): void {
     for (const instrument of this.options.engine.instruments) {
       const { symbol } = instrument;
@@ -108,7 +108,7 @@ export class Feed {
   private submit(instrument: Instrument, price: number, quotes: readonly Quote[]): void {
     const { id, symbol, maxPriceTicks } = instrument;
     const indexTicks = Math.min(maxPriceTicks, Math.max(1, ticksOf(instrument, price)));
-    // A price that has jumped is confirmed by others: the same quotes once more are none, and their source may have gone.
+    // A price jump needs confirmation by newer quotes. Sending the same quotes again would confirm nothing.
     const doubted = this.unconfirmed.get(symbol);
     if (doubted !== undefined && quotes.every((quote) => doubted.includes(quote))) return;
     this.unconfirmed.set(symbol, quotes);
@@ -116,11 +116,15 @@ export class Feed {
       id,
       { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
       (transaction: ReleasedTransaction | null) => {
-        if (transaction === null) return void this.unconfirmed.delete(symbol); // the next price is soon there
+        if (transaction === null) return void this.unconfirmed.delete(symbol); // the next price follows soon
         const reply = transaction.messages[transaction.eventCount];
         const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
         if (code === "") this.unconfirmed.delete(symbol);
-        this.logChange(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");
+        this.logChange(
+          `${symbol} index`,
+          { symbol, price, code },
+          code === "" ? "" : "the exchange refused an index price",
+        );
       },
     );
     if (!asked) this.unconfirmed.delete(symbol);
@@ -137,14 +141,14 @@ export class Feed {
     this.timers.add(timer);
   }
 
-  /** "" = all is well. */
+  /** `message` "" = no problem. */
   private logChange(about: string, fields: object, message: string): void {
     const text = message === "" ? "" : `${message} ${JSON.stringify(fields)}`;
     const before = this.lastLogged.get(about) ?? "";
     if (text === before) return;
     this.lastLogged.set(about, text);
     if (message !== "") this.options.log.warn(fields, message);
-    else this.options.log.info({ about }, "the index prices are well again");
+    else this.options.log.info({ about }, "index prices have recovered");
   }
 }
 

@@ -2,18 +2,18 @@ import { must } from "../assert.ts";
 import type { Quote } from "./combine.ts";
 import type { TickerLike, TickerSource } from "./sources.ts";
 
-/** The longest pause after failures that follow each other. */
+/** The longest wait after repeated failures. */
 const MAX_BACKOFF_MS = 60_000;
 
-/** What one poll came to. */
+/** The result of one poll. */
 export interface Polled {
-  /** Until the next time. */
+  /** Wait until the next poll. */
   readonly waitMs: number;
-  /** What is wrong with any of the exchange's markets; null when all is well. */
+  /** The first failure among the exchange's markets; null when there is none. */
   readonly failure: string | null;
 }
 
-/** What a market has answered lately, in the place of a price. */
+/** Consecutive failures of a market. */
 interface Failing {
   readonly times: number;
   readonly failure: string;
@@ -21,20 +21,20 @@ interface Failing {
 
 export interface PollerOptions {
   name: string;
-  /** Of its quotes, against those of other exchanges. */
+  /** Weight of its quotes relative to other exchanges. */
   weight: number;
   source: TickerSource;
-  /** What the exchange calls each of our symbols. */
+  /** The exchange's market name for each of our symbols. */
   markets: ReadonlyMap<string, string>;
   intervalMs: number;
-  /** Who has not answered by then has failed, and is asked again. */
+  /** A poll without an answer by then has failed and is retried. */
   timeoutMs: number;
   now: () => number;
-  /** Milliseconds by a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   monotonic: () => number;
 }
 
-/** One exchange, asked again and again for its prices of some symbols; for each less and less often while it fails. */
+/** Polls one exchange for the prices of some symbols, with exponential backoff per symbol while it fails. */
 export class Poller {
   private readonly options: PollerOptions;
   private readonly latest = new Map<string, Quote>();
@@ -52,12 +52,12 @@ export class Poller {
     return [...this.options.markets.keys()];
   }
 
-  /** The last quote of one of our symbols, however old; undefined when there was none. */
+  /** The last quote of a symbol, of any age; undefined when there is none. */
   quote(symbol: string): Quote | undefined {
     return this.latest.get(symbol);
   }
 
-  /** Asks for one symbol: one that is not listed, or that hangs, must not hold the others back. Never rejects. */
+  /** Polls one symbol: an unlisted or hanging market must not delay the others. Never rejects. */
   async poll(symbol: string): Promise<Polled> {
     let times = 0;
     try {
@@ -78,14 +78,14 @@ export class Poller {
     const { bid, ask, last, timestamp } = await withTimeout(answer, timeoutMs, market);
     const price = isPrice(bid) && isPrice(ask) ? (bid + ask) / 2 : last;
     if (!isPrice(price)) throw new Error(`${market} has no price`);
-    // An exchange whose clock runs ahead does not make its quotes younger than they are.
+    // A clock that runs ahead must not make a quote look newer than it is.
     const ageMs = typeof timestamp === "number" ? Math.max(0, now() - timestamp) : 0;
     const time = monotonic() - ageMs;
     this.latest.set(symbol, { source: name, weight, price, time });
   }
 }
 
-/** What comes later is left out: it is no price of then any more. */
+/** Rejects after `timeoutMs`; a later answer is ignored. */
 async function withTimeout(answer: Promise<TickerLike>, timeoutMs: number, market: string): Promise<TickerLike> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -98,12 +98,12 @@ async function withTimeout(answer: Promise<TickerLike>, timeoutMs: number, marke
   }
 }
 
-/** Of whatever was thrown: some things have no text at all, and throw when they are asked for it. */
+/** The message of anything that was thrown. Some values throw when converted to a string. */
 function textOf(thrown: unknown): string {
   try {
     return String((thrown as Error)?.message ?? thrown);
   } catch {
-    return "it threw what has no text";
+    return "an error without a message";
   }
 }
 

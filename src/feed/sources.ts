@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { forgetFailedLoad } from "../ccxt/load-markets.ts";
 import type { FeedSource } from "../config/feed.ts";
 
-/** What an exchange says of a market: the part of ccxt's ticker that is used here. */
+/** The part of ccxt's ticker that is used here. */
 export interface TickerLike {
   bid?: number | undefined;
   ask?: number | undefined;
@@ -10,7 +10,7 @@ export interface TickerLike {
   timestamp?: number | undefined;
 }
 
-/** Where prices come from: an exchange of ccxt, or anything with the same method. */
+/** A price source: an exchange of ccxt, or any object with this method. */
 export interface TickerSource {
   fetchTicker(market: string): Promise<TickerLike>;
 }
@@ -19,18 +19,18 @@ type SourceClass = new (options: object) => TickerSource;
 
 type CcxtClass = new (options: object) => TickerSource & { loadMarkets(...given: unknown[]): Promise<unknown> };
 
-/** How long an exchange may take to answer, unless its options say otherwise. */
+/** Default timeout of a request. */
 const TIMEOUT_MS = 5000;
-/** What a timer can wait. */
+/** The longest delay of a timer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Opens a source of the configuration: a class of ccxt, or the default export of a module. Rejects with what to do about it. */
+/** Opens a configured source: a class of ccxt, or the default export of a module. Rejects with what to do about it. */
 export async function openSource(source: FeedSource): Promise<TickerSource> {
   const Source = source.module === undefined ? await classOfCcxt(source.exchange) : await classOf(source.module);
   return new Source({ enableRateLimit: true, timeout: timeoutOf(source), ...source.options });
 }
 
-/** How long it may take to answer, in milliseconds. */
+/** Timeout of a request, in milliseconds. */
 export function timeoutOf({ options }: FeedSource): number {
   const timeout = options?.timeout;
   return typeof timeout === "number" && timeout > 0 ? Math.min(timeout, MAX_TIMEOUT_MS) : TIMEOUT_MS;
@@ -40,11 +40,11 @@ async function classOfCcxt(exchange: string): Promise<SourceClass> {
   const ccxt = await importCcxt();
   const Source = ccxt[exchange];
   if (typeof Source !== "function" || !("prototype" in Source) || !("fetchTicker" in Source.prototype))
-    throw new Error(`feed: ccxt knows no exchange "${exchange}"`);
+    throw new Error(`feed: ccxt has no exchange "${exchange}": check the spelling`);
   return retryingLoads(Source as CcxtClass);
 }
 
-/** An exchange that could not be reached when perpd began is asked again. */
+/** Makes ccxt load the markets again after a failed attempt. */
 const retryingLoads = (Source: CcxtClass): SourceClass =>
   class extends Source {
     override loadMarkets(...given: unknown[]): Promise<unknown> {

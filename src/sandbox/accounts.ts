@@ -7,19 +7,19 @@ import { Refused, SessionView } from "../core/protocol/replies.ts";
 import { hashToken, newToken } from "../wire/token.ts";
 import { expectReply, messageAs, sendCommand } from "./request.ts";
 
-/** An account of the house's own making: nobody holds its wallet's key, so a session is the only way in. */
+/** An account of the sandbox itself. Nobody holds its wallet's key, so only a session gives access. */
 export interface SandboxAccount {
   accountId: number;
   address: string;
-  /** Bearer token of the session that was opened with it. */
+  /** Bearer token of its session. */
   token: string;
 }
 
-/** The same address for the same name in every run. */
+/** Derives the address from the name: the same in every run. */
 const sandboxAddress = (name: string): string =>
   `0x${createHash("sha256").update(`perpd sandbox: ${name}`).digest("hex").slice(0, 40)}`;
 
-/** Opens the account of that name, if it has none, and a session in it. */
+/** Opens a session, and the account of that name when there is none yet. */
 export async function openAccount(
   engine: Engine,
   name: string,
@@ -36,8 +36,8 @@ export async function openAccount(
 }
 
 /**
- * Asks the faucet. The same reference again credits nothing, also with another amount: the cap may have been changed
- * since. Answers the refusal's code, or null.
+ * Deposits from the faucet. A repeated reference credits nothing, also with another amount: the cap may have changed
+ * since. Resolves with the refusal's code, or null.
  */
 export function deposit(
   engine: Engine,
@@ -56,8 +56,8 @@ export function deposit(
 const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;
 
 /**
- * The account whose token is printed at start: one for the whole life of the data folder, funded once with
- * 100,000 USDC (or the faucet's cap), with a new token each time.
+ * The demo account, whose token is printed at start. It is kept as long as the data folder, funded once with 100,000
+ * USDC (or the faucet's cap), and gets a new token at each start.
  */
 export async function openDemoAccount(
   engine: Engine,

@@ -5,24 +5,24 @@ import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import type { Command } from "./request.ts";
 
-/** How often every bot gets its turn. */
+/** Interval at which every bot acts. */
 export const STEP_MS = 250;
 
-/** What bots see of a market. 0 = there is no price yet. */
+/** A market as bots see it. 0 = no price yet. */
 export interface Market {
   readonly instrument: Instrument;
   indexTicks: PriceTicks;
   markTicks: PriceTicks;
 }
 
-/** A bot's seat in one market: its account, its position, its money, and the way its orders go out. */
+/** A bot's account in one market: its position, its budget, and how it sends orders. */
 export class BotAccount {
   readonly market: Market;
   readonly accountId: number;
   readonly budgetQuanta: Quanta;
-  /** Signed; kept up by what the log says. */
+  /** Signed; updated from trades in the log. */
   positionLots: QuantityLots = 0;
-  /** 1, less after margin was refused. Scales the size of orders. */
+  /** Scales the size of orders: 1, less after margin was refused. */
   sizeFactor = 1;
   private readonly engine: Engine;
 
@@ -33,23 +33,25 @@ export class BotAccount {
     this.budgetQuanta = budgetQuanta;
   }
 
-  /** False: the actor has no room for it now, nothing was done. `onReply` gets null when it has died before it did anything. */
+  /**
+   * False when the actor's queue is full: nothing was done. `onReply` gets null when the actor died before it decided.
+   */
   send(command: Command, onReply: OnReply): boolean {
     return this.engine.request(this.market.instrument.id, command, onReply);
   }
 
-  /** How many lots `notionalQuanta` buy at the index price. */
+  /** Lots that `notionalQuanta` buy at the index price. */
   lotsFor(notionalQuanta: Quanta): QuantityLots {
     return Math.floor(notionalQuanta / (this.market.indexTicks * this.market.instrument.quantaPerTickLot));
   }
 
-  /** The least that an order may be: minimum quantity and minimum notional, with room for a move of the price. */
+  /** The smallest order: minimum quantity and minimum notional, with 10 % of room for a price move. */
   minOrderLots(): QuantityLots {
     const { minQuantityLots, minNotionalQuanta } = this.market.instrument;
     return Math.max(minQuantityLots, this.lotsFor(1.1 * minNotionalQuanta) + 1);
   }
 
-  /** The largest position that the instrument lets an account have, with room for a move of the price. */
+  /** The largest position that the instrument allows an account, with 10 % of room for a price move. */
   maxPositionQuanta(): Quanta {
     const { indexTicks, instrument } = this.market;
     const { riskTiers, maxPositionLots, quantaPerTickLot } = instrument;
@@ -57,7 +59,10 @@ export class BotAccount {
     return 0.9 * Math.min(lastTier.maxNotionalQuanta, maxPositionLots * indexTicks * quantaPerTickLot);
   }
 
-  /** How many more lots may be bought (sold) before the position could reach `limitLots`, `openLots` being on the way. */
+  /**
+   * Lots that may still be bought (sold) before the position could reach `limitLots`. `openLots`: already in open
+   * orders.
+   */
   roomLots(side: Side, limitLots: QuantityLots, openLots: QuantityLots): QuantityLots {
     return limitLots - openLots - (side === BUY ? this.positionLots : -this.positionLots);
   }
@@ -66,7 +71,7 @@ export class BotAccount {
     this.sizeFactor = Math.max(this.sizeFactor / 2, 1 / 64);
   }
 
-  /** A little more courage at every beat: back from half to whole in a minute. */
+  /** Called at each step: grows from one half to 1 in a minute. */
   recoverSize(): void {
     this.sizeFactor = Math.min(1, this.sizeFactor * 1.003);
   }

@@ -8,7 +8,7 @@ import type { BotAccount } from "./bot-account.ts";
 import type { Random } from "./random.ts";
 import { messageAs } from "./request.ts";
 
-/** Quoted levels: distance from the index price, and size as a part of the maker's stake. */
+/** Quoted levels: distance from the index price, and size as a fraction of the stake. */
 const LEVELS = [
   { distance: 0.0001, part: 0.01 },
   { distance: 0.00018, part: 0.015 },
@@ -21,37 +21,40 @@ const LEVELS = [
   { distance: 0.0025, part: 0.08 },
 ] as const;
 
-/** A quote moves when it is off its target by this part of its distance. */
+/** A quote is replaced when it is off its target by this fraction of its distance. */
 const TOLERANCE = 0.5;
-/** The largest position, in the maker's own money: with ten times leverage a third of it is margin. */
+/** The largest position in multiples of the budget. With 10x leverage a third of the budget is margin then. */
 const MAX_POSITION_BUDGETS = 3;
-/** At the limit, the side that would close comes this much nearer to the index price and the other goes as far away. */
+/**
+ * Inventory skew: at the position limit the closing side quotes this fraction nearer to the index, the other as much
+ * farther.
+ */
 const SKEW = 0.8;
-/** So near to the limit it opens no more than its money makes of a level. */
+/** Above this share of the limit, opening orders are not rounded up to the minimum size. */
 const MIN_SIZE_INVENTORY = 0.5;
-/** Beats until it asks again after a refusal, for a level or to begin anew. */
+/** Steps to wait after a refusal, of an order or of a resync. */
 const REFUSAL_STEPS = 8;
-/** A reply that is out for so long was lost with its worker. */
+/** A reply that is missing for so many steps was lost with its worker. */
 const LOST_STEPS = 80;
 
 interface Quote {
   readonly side: Side;
   readonly level: number;
   readonly priceTicks: PriceTicks;
-  /** What is not filled yet. */
+  /** Unfilled quantity. */
   lots: QuantityLots;
-  /** 0 while the order is on its way in. */
+  /** 0 until the reply to the placement. */
   orderId: number;
-  /** Its cancel is on its way. */
+  /** A cancel was sent. */
   isCanceling: boolean;
-  /** The beat of the last command about it. */
+  /** Step of the last command for it. */
   sentStep: number;
 }
 
 /**
- * A market maker: rests post-only orders on both sides of the index price and moves only those that the price has left
- * behind. Position and open orders of a side together never pass its limit, and its quotes never cross each other.
- * Each beat has two halves, so that of all makers in a market the cancels go out before the new quotes.
+ * A market maker. It keeps post-only orders on both sides of the index price and replaces only those that are off their
+ * target. Position plus open orders of a side never exceed its limit, and its own quotes never cross.
+ * Each step has two halves: all makers of a market cancel stale quotes before any of them places new ones.
  */
 export class Maker {
   readonly account: BotAccount;
@@ -59,22 +62,22 @@ export class Maker {
   private readonly quotes = new Set<Quote>();
   private readonly byOrderId = new Map<number, Quote>();
   private readonly slots: Slot[] = [];
-  /** Its own view of the price, a few parts per million from the index, so that two makers do not quote alike. */
+  /** Its deviation from the index price, a few parts per million, so that two makers quote differently. */
   private priceBias = 0;
   private step = 0;
-  /** What it believes of its orders may be wrong: cancel them all and begin anew. */
+  /** Its view of its orders may be wrong: cancel all and start again. */
   private isOutOfSync = true;
   private resyncStep = 0;
 
   constructor(desk: BotAccount, random: Random) {
     this.account = desk;
     this.random = random;
-    // Outwards on both sides: where not all of them may be open, those next to the price are.
+    // From the price outwards, so that a limit on open orders leaves out the outermost levels.
     for (const level of LEVELS.keys())
       for (const side of [BUY, SELL] as const) this.slots.push({ side, level, jitter: 1, quote: null, retryStep: 0 });
   }
 
-  /** First half of a beat: takes back the quotes that are off their targets. */
+  /** First half of a step: cancels quotes that are off their targets. */
   cancelStaleQuotes(): void {
     this.step++;
     this.account.recoverSize();
@@ -92,13 +95,13 @@ export class Maker {
     }
   }
 
-  /** Second half: fills the empty levels. */
+  /** Second half of a step: fills empty levels. */
   placeMissingQuotes(): void {
     if (this.isOutOfSync || this.account.market.indexTicks === 0) return;
     for (const slot of this.slots) if (slot.quote === null && this.step >= slot.retryStep) this.place(slot);
   }
 
-  /** A trade of one of its orders stands in the log. */
+  /** One of its orders was filled. */
   onFilled(orderId: number, lots: QuantityLots): void {
     const quote = this.byOrderId.get(orderId);
     if (quote === undefined) return;
@@ -112,13 +115,13 @@ export class Maker {
     if (quote !== undefined) this.forget(quote);
   }
 
-  /** −1 to 1: how near the position is to the limit. */
+  /** Position as a fraction of the limit, −1 to 1. */
   private inventory(): number {
     const limit = this.limitLots();
     return limit === 0 ? 0 : Math.max(-1, Math.min(1, this.account.positionLots / limit));
   }
 
-  /** What it trades with: no more than makes the largest position that it may have. */
+  /** The part of the budget that it trades with, bounded by the largest position. */
   private stakeQuanta(): Quanta {
     return Math.min(this.account.budgetQuanta, this.account.maxPositionQuanta() / MAX_POSITION_BUDGETS);
   }
@@ -173,7 +176,7 @@ export class Maker {
     this.quotes.add(quote);
   }
 
-  /** Those that stay: one whose cancel was sent is gone before a new one arrives. */
+  /** Without quotes that are being canceled: the cancel arrives before a new order does. */
   private openCount(): number {
     let count = 0;
     for (const { isCanceling } of this.quotes) if (!isCanceling) count++;
@@ -183,7 +186,7 @@ export class Maker {
   private sizeLots(slot: Slot): QuantityLots {
     const opens = slot.side === BUY ? this.inventory() : -this.inventory();
     const part = LEVELS[slot.level].part * this.random.between(0.5, 1.5) * (opens > 0 ? 1 - opens : 1);
-    // With little money, or where an order may not be small: the smallest, until it leans.
+    // The minimum order size, unless the position is near its limit.
     const least = opens < MIN_SIZE_INVENTORY ? this.account.minOrderLots() : 0;
     const wanted = Math.max(least, this.account.lotsFor(this.stakeQuanta() * part * this.account.sizeFactor));
     let openLots = 0;
@@ -192,7 +195,7 @@ export class Maker {
     return Math.min(wanted, room, this.account.market.instrument.maxQuantityLots);
   }
 
-  /** Against quotes that stay. */
+  /** Ignores quotes that are being canceled. */
   private wouldCrossOwnQuotes(side: Side, priceTicks: PriceTicks): boolean {
     for (const quote of this.quotes)
       if (quote.side !== side && !quote.isCanceling)
@@ -204,7 +207,7 @@ export class Maker {
     const { accountId } = this.account;
     const command = { type: CancelOrder.code, accountId, orderId: quote.orderId, clientOrderId: "" };
     const sent = this.account.send(command, (transaction) => {
-      // The end of an order comes with the log before any reply: if it is still here, it could not be canceled.
+      // The log delivers the end of an order before any reply. If the quote is still known here, it was not canceled.
       if (!this.quotes.has(quote)) return;
       if (transaction !== null && messageAs(Refused, transaction.messages[transaction.eventCount]) === null)
         this.forget(quote);
@@ -242,9 +245,9 @@ export class Maker {
 interface Slot {
   readonly side: Side;
   readonly level: number;
-  /** Keeps the ladder from looking ruled. */
+  /** Random factor that keeps distances irregular. */
   jitter: number;
   quote: Quote | null;
-  /** No new quote before this beat. */
+  /** No new quote before this step. */
   retryStep: number;
 }

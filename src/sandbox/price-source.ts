@@ -3,10 +3,10 @@ import type { Instrument } from "../core/protocol/instrument.ts";
 import { Random } from "./random.ts";
 
 const YEAR_MS = 365 * 86_400_000;
-/** How long a price takes to come back most of the way to its anchor: it wanders for days and never to zero. */
+/** Time constant of mean reversion: the price wanders for days but never to zero. */
 const REVERSION_MS = 7 * 86_400_000;
 
-/** What a simulated price begins at and is drawn back to, in USDC, and its volatility per year. */
+/** Initial price, which is also the anchor of mean reversion, in USDC; and annual volatility. */
 const ASSETS: Readonly<Record<string, { price: number; volatility: number }>> = {
   BTC: { price: 65_000, volatility: 0.55 },
   ETH: { price: 3_200, volatility: 0.7 },
@@ -14,14 +14,14 @@ const ASSETS: Readonly<Record<string, { price: number; volatility: number }>> = 
 };
 const OTHER_ASSET = { price: 100, volatility: 0.8 };
 
-/** Markets are calm, ordinary or wild for minutes at a time: factor on volatility, mean stay. */
+/** Volatility regimes, which last for minutes: factor on volatility, mean duration. */
 const REGIMES = [
   { factor: 0.4, meanStayMs: 8 * 60_000 },
   { factor: 1, meanStayMs: 12 * 60_000 },
   { factor: 2.5, meanStayMs: 90_000 },
 ] as const;
 
-/** A simulated index price: a geometric random walk with changing volatility, drawn slowly back to an anchor. */
+/** A simulated index price: a geometric random walk with changing volatility and mean reversion to an anchor. */
 export class SimulatedPrice {
   private readonly random: Random;
   private readonly volatility: number;
@@ -30,16 +30,16 @@ export class SimulatedPrice {
   private logTicks: number;
   private regime: (typeof REGIMES)[number] = REGIMES[1];
 
-  /** Goes on from `lastTicks`, the index price of an earlier run; 0 = there was none. */
+  /** Continues from `lastTicks`, the index price of an earlier run; 0 = none. */
   constructor(instrument: Instrument, seed: number, lastTicks: PriceTicks) {
     const asset = ASSETS[instrument.config.baseAsset] ?? OTHER_ASSET;
-    // Half of the ladder: above the price there must be room for asks and for a rise.
+    // Half of the price range: there must be room for asks and for a rise.
     this.maxTicks = Math.ceil(instrument.maxPriceTicks / 2);
     const anchorTicks = Math.round((asset.price * 10 ** instrument.priceDecimals) / instrument.tickUnits);
     this.logAnchor = Math.log(this.clamp(anchorTicks));
     this.logTicks = lastTicks > 0 ? Math.log(lastTicks) : this.logAnchor;
     this.volatility = asset.volatility;
-    // The last price in the name: a restart goes on with another path, not with the same steps once more.
+    // The last price is part of the seed, so that a restart does not repeat the same steps.
     this.random = new Random(seed, `${instrument.symbol} index price from ${lastTicks}`);
   }
 

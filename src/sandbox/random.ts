@@ -17,7 +17,7 @@ export class Random {
     }
   }
 
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   uniform(): number {
     return this.next() / 2 ** 32;
   }

@@ -10,8 +10,8 @@ const RETRY_MS = 50;
 export type Command = SymbolCommand | LedgerCommand;
 
 /**
- * Sends a command, again and again while the actor has no room for it, and resolves with what `read` makes of its reply.
- * `read` runs before any later turn is seen: what it takes down is in step with Road.onReleased.
+ * Sends a command, retrying while the actor's queue is full, and resolves with `read` of its reply. `read` runs before
+ * any later transaction is delivered, so what it stores is consistent with Engine.onReleased.
  */
 export function sendCommand<T>(
   engine: Engine,
@@ -37,14 +37,14 @@ export function sendCommand<T>(
   });
 }
 
-/** The message as one of `shape`, or null when it is another. */
-export function messageAs<S extends MessageSchema>(shape: S, message: Message | undefined): MessageOf<S> | null {
-  return message !== undefined && message.type === shape.code ? (message as MessageOf<S>) : null;
+/** The message as one of `schema`; null when it is another. */
+export function messageAs<S extends MessageSchema>(schema: S, message: Message | undefined): MessageOf<S> | null {
+  return message !== undefined && message.type === schema.code ? (message as MessageOf<S>) : null;
 }
 
-/** The reply as one of `shape`; throws with the refusal's code when it is another. */
-export function expectReply<S extends MessageSchema>(shape: S, reply: Message, what: string): MessageOf<S> {
-  const found = messageAs(shape, reply);
+/** The reply as one of `schema`; throws with the refusal's code when it is another. */
+export function expectReply<S extends MessageSchema>(schema: S, reply: Message, what: string): MessageOf<S> {
+  const found = messageAs(schema, reply);
   if (found === null)
     throw new Error(`${what}: ${messageAs(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
   return found;

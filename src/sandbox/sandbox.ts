@@ -16,9 +16,9 @@ import { Taker } from "./taker.ts";
 
 const MAKERS_PER_SYMBOL = 2;
 const TAKERS_PER_SYMBOL = 2;
-/** A bot's money at its first start, and again on a day that begins with less than half of it. */
+/** A bot's initial deposit, repeated once on a day when its equity is below half of it. */
 const BOT_FUNDS: Quanta = 500_000 * QUANTA_PER_USDC;
-/** A bot's session is never used: only opening one opens an account. */
+/** A bot's session is not used: opening one is the way to open an account. */
 const BOT_SESSION_MS = 60_000;
 const STEPS_PER_INDEX = 1000 / STEP_MS;
 const STEPS_PER_TOP_UP = 60_000 / STEP_MS;
@@ -26,19 +26,19 @@ const STEPS_PER_TOP_UP = 60_000 / STEP_MS;
 export interface SandboxOptions {
   seed: number;
   bots: boolean;
-  /** Unless "simulated" index prices come from outside, and the bots wait for them. */
+  /** With "operator" and "feed", index prices come from outside and the bots wait for them. */
   priceSource: "simulated" | "operator" | "feed";
-  /** What the faucet gives an account in a day; the bots take at most half of it at a time. */
+  /** The faucet's daily cap per account; a bot takes at most half of it at once. */
   faucetCapQuanta: Quanta;
-  /** What the insurance fund is given at the first start. */
+  /** Deposit to the insurance fund at the first start. */
   insuranceSeedQuanta: Quanta;
-  /** Told what went wrong without stopping anything. */
+  /** Receives problems that stop nothing. */
   warn(message: string): void;
 }
 
 /**
- * What makes the sandbox a market: index prices that move, and makers and takers that trade on them through the same
- * commands as everyone else. One timer; what it does follows from the seed and from what the exchange answers.
+ * Simulates a market: moving index prices, and makers and takers that trade through the same commands as everyone else.
+ * One timer drives it; its actions follow from the seed and the exchange's replies.
  */
 export class Sandbox {
   private readonly engine: Engine;
@@ -58,7 +58,7 @@ export class Sandbox {
     this.options = options;
   }
 
-  /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
+  /** Resolves when index prices are set and the bots trade. Rejects when it is stopped before. */
   async start(): Promise<void> {
     if (this.options.bots) this.engine.onReleased((transaction) => this.onTransaction(transaction));
     await this.seedInsurance();
@@ -69,7 +69,7 @@ export class Sandbox {
     this.step();
   }
 
-  /** What rests in the books stays there, like anyone's orders. */
+  /** Stops the bots. Their open orders stay in the books. */
   stop(): void {
     this.stopped.abort();
     if (this.timer !== null) clearInterval(this.timer);
@@ -100,7 +100,7 @@ export class Sandbox {
     if (this.options.priceSource !== "simulated") return;
     const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
     this.prices.set(instrument.id, price);
-    // The first price may lie anywhere: nobody else could confirm it.
+    // Unguarded: the first price may be any, and no other source could confirm it.
     const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0 } as const;
     await sendCommand(this.engine, instrument.id, command, signal, () => {});
   }
@@ -153,17 +153,19 @@ export class Sandbox {
       );
   }
 
-  /** Fees and spreads eat a taker's money. The day stands in the reference, so that a day brings it at most once. */
+  /**
+   * Tops up bots that lost half of their budget to fees and spreads. The date in the reference limits it to once a day.
+   */
   private topUp(): void {
     const reference = `bot-funding-${new Date(this.now).toISOString().slice(0, 10)}`;
     for (const [accountId, desk] of this.botAccounts) {
       if (this.engine.marginTable.equity(accountId) >= desk.budgetQuanta / 2) continue;
-      // Refused: asked before today, or the faucet is empty. Rejected: the sandbox was stopped. Both may pass.
+      // Refused: done before today, or the faucet's cap is reached. Rejected: the sandbox was stopped. Neither matters.
       deposit(this.engine, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
     }
   }
 
-  /** Runs for every turn of the whole exchange: looks at trades, ends of orders and prices, and leaves the rest alone. */
+  /** Runs for every transaction of the whole exchange, so it handles trades, closed orders and prices only. */
   private onTransaction(transaction: ReleasedTransaction): void {
     this.now = transaction.time;
     for (let i = 0; i < transaction.eventCount; i++) {

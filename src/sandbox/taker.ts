@@ -11,27 +11,27 @@ const ORDERS_PER_SECOND = 1.2;
 const BURST_ORDERS_PER_SECOND = 6;
 const SECONDS_BETWEEN_BURSTS = 60;
 const MEAN_BURST_STEPS = 24;
-/** A usual order is small, a rare one many times larger: the size is this at the middle of a lognormal distribution. */
+/** Order sizes are lognormal with this median: most are small, a few many times larger. */
 const MEDIAN_ORDER_USDC = 150;
 const SIZE_SPREAD = 1.1;
 const LARGEST_ORDER_USDC = 20_000;
-/** The largest position, in the taker's own money. */
+/** The largest position, in multiples of the budget. */
 const MAX_POSITION_BUDGETS = 0.2;
 const MARKET_SHARE = 0.7;
-/** How far from the mark an IOC limit order may trade. */
+/** Largest distance of an IOC limit price from the mark. */
 const LIMIT_DISTANCE = 0.0004;
 const LOST_STEPS = 80;
 
 /**
- * A taker: buys and sells at random moments, in bursts now and then, the more against its position the larger that is.
- * One order at a time, so its position never passes its limit.
+ * A taker: buys and sells at random times, sometimes in bursts. The larger its position, the likelier it trades against
+ * it. It has one order in flight, so its position never exceeds its limit.
  */
 export class Taker {
   readonly account: BotAccount;
   private readonly random: Random;
   private step = 0;
   private burst: { side: Side; untilBeat: number } | null = null;
-  /** The beat of the order whose reply is out; −1 = none. */
+  /** Step of the order in flight; −1 = none. */
   private pendingSince = -1;
 
   constructor(desk: BotAccount, random: Random) {
@@ -51,7 +51,7 @@ export class Taker {
     this.order();
   }
 
-  /** Whether an event of a Poisson process with this rate falls into the beat. */
+  /** True when an event of a Poisson process with this rate falls into this step. */
   private occurs(ratePerSecond: number): boolean {
     return this.random.chance(1 - Math.exp((-ratePerSecond * STEP_MS) / 1000));
   }
@@ -96,7 +96,7 @@ export class Taker {
     if (sent) this.pendingSince = this.step;
   }
 
-  /** Leans against the position, at the limit always. */
+  /** Prefers the side that reduces the position; at the limit always that side. */
   private chooseSide(limit: QuantityLots): Side {
     const inventory = limit === 0 ? 0 : Math.max(-1, Math.min(1, this.account.positionLots / limit));
     if (this.burst !== null && Math.abs(inventory) < 0.7) return this.burst.side;

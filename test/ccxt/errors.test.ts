@@ -8,7 +8,7 @@ import { errorClass } from "../../src/ccxt/errors.ts";
 import { perpd } from "../../src/ccxt/index.ts";
 import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../src/wire/error-codes.ts";
 
-test("every code of the exchange is an exception of ccxt's, and only its own fault is a bare ExchangeError", () => {
+test("every error code maps to a ccxt exception, and only INTERNAL maps to the bare ExchangeError", () => {
   for (const [code, { status }] of Object.entries(ERRORS)) {
     const found = errorClass(code, status);
     assert.ok(new found("") instanceof BaseError, code);
@@ -19,12 +19,12 @@ test("every code of the exchange is an exception of ccxt's, and only its own fau
   for (const code of Object.keys(SOCKET_ERRORS)) assert.notEqual(errorClass(code, 0), ExchangeError, code);
 });
 
-test("a code that a later exchange may have goes by its status, where there is one", () => {
+test("an unknown error code maps by its HTTP status", () => {
   assert.equal(errorClass("NEW_REASON", 422).name, "InvalidOrder");
   assert.equal(errorClass("NEW_REASON", 0), ExchangeError);
 });
 
-test("what a program tells apart, it can", () => {
+test("errors that programs handle differently have different exception classes", () => {
   const cases: [ErrorCode, string][] = [
     ["INSUFFICIENT_MARGIN", "InsufficientFunds"],
     ["INSUFFICIENT_BALANCE", "InsufficientFunds"],
@@ -47,7 +47,7 @@ test("what a program tells apart, it can", () => {
   for (const [code, name] of cases) assert.equal(errorClass(code, ERRORS[code].status).name, name, code);
 });
 
-test("an answer that is not the exchange's is an exception of ccxt's, whatever its status", async (t) => {
+test("a response that is not from the exchange is a ccxt exception, whatever its status", async (t) => {
   let status = 200;
   const proxy = createServer((_, response) => response.writeHead(status).end("<html>sign in first</html>"));
   t.after(() => proxy.close());
@@ -62,7 +62,7 @@ test("an answer that is not the exchange's is an exception of ccxt's, whatever i
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
 
-test("an exchange whose disk does not take what happens is in error", async (t) => {
+test("fetchStatus reports an error while the exchange cannot write to its disk", async (t) => {
   let status = "OK";
   const server = createServer((_, response) => response.end(JSON.stringify({ status, serverTime: 1 })));
   t.after(() => server.close());
@@ -72,7 +72,7 @@ test("an exchange whose disk does not take what happens is in error", async (t) 
   for (status of ["STALLED", "STORAGE_FULL"]) assert.equal((await exchange.fetchStatus()).status, "error", status);
 });
 
-test("a request is signed as the API asks: timestamp, method, path with query, body", () => {
+test("a request signs timestamp, method, path with query, and body", () => {
   const exchange = new perpd({ apiKey: "K", secret: "S", hostname: "example.com:1" });
   const read = exchange.sign("orders/{id}", "private", "GET", { id: "client:a.b", x: "1 2" });
   assert.equal(read.url, "http://example.com:1/v1/orders/client:a.b?x=1%202");
@@ -90,7 +90,7 @@ test("a request is signed as the API asks: timestamp, method, path with query, b
   assert.throws(() => new perpd().sign("orders", "private"), { name: "AuthenticationError" });
 });
 
-test("an answer that does not come whole is an exception of ccxt's, and is not waited for beyond the timeout", async (t) => {
+test("a truncated response is a ccxt exception, and a slow body times out", async (t) => {
   const part = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"data":';
   const answers: [name: string, answer: (socket: Socket) => void][] = [
     ["NetworkError", (socket) => socket.end(part)],

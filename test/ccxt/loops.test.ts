@@ -51,7 +51,7 @@ function loop<Told>(t: TestContext, watch: () => Promise<Told>, pauseMs = 0): To
 
 const idsOf = (told: readonly (readonly Dict[])[]): string[] => told.flat().map(({ id }) => id);
 
-test("two that watch the same trades are told the same, in a loop or at once", async (t) => {
+test("two callers that watch the same trades get the same trades, in loops or concurrently", async (t) => {
   const program = await open(t);
   await take(0.01);
   const known = await Promise.all([program.watchTrades(BTC), program.watchTrades(BTC)]);
@@ -63,7 +63,7 @@ test("two that watch the same trades are told the same, in a loop or at once", a
   assert.deepEqual(idsOf(loops[0]), idsOf(loops[1]));
 });
 
-test("each method has its own news of a stream that several read, whatever pauses they make", async (t) => {
+test("each method gets its own updates of a shared stream, whatever its pauses", async (t) => {
   const program = await open(t);
   const fast = loop(t, () => program.watchTrades(BTC));
   const slow = loop(t, () => program.watchTradesForSymbols([BTC, ETH]), 120);
@@ -77,7 +77,7 @@ test("each method has its own news of a stream that several read, whatever pause
   assert.equal(new Set(idsOf(fast)).size, idsOf(fast).length);
 });
 
-test("tickers come to all that watch them, alone or among others", async (t) => {
+test("tickers reach every watcher, of one symbol or of several", async (t) => {
   const program = await open(t);
   const loops = [
     loop(t, () => program.watchTicker(BTC)),
@@ -94,7 +94,7 @@ test("tickers come to all that watch them, alone or among others", async (t) => 
   assert.deepEqual([latest[0]?.last, latest[2]?.[BTC].last, latest[3]?.[BTC].last], [last, last, last]);
 });
 
-test("a book comes to all that watch it, alone or among others", async (t) => {
+test("a book reaches every watcher, of one symbol or of several", async (t) => {
   const program = await open(t);
   const loops = [
     loop(t, () => program.watchOrderBook(BTC, 5)),
@@ -113,7 +113,7 @@ test("a book comes to all that watch it, alone or among others", async (t) => {
   );
 });
 
-test("positions and orders are current to each that watches them, whatever pauses they make", async (t) => {
+test("each watcher gets current positions and orders, whatever its pauses", async (t) => {
   const program = await open(t);
   const positions = [
     loop(t, () => program.watchPositions([BTC])),
@@ -141,7 +141,7 @@ test("positions and orders are current to each that watches them, whatever pause
   await market.taker.exchange.closePosition(ETH);
 });
 
-test("a stream ends with the last method that watches it", async (t) => {
+test("a stream is unsubscribed with the last method that watches it", async (t) => {
   const program = await open(t);
   const told = loop(t, () => program.watchTicker(BTC));
   await program.watchBidsAsks([BTC]);

@@ -23,7 +23,7 @@ class Counted extends perpd {
   }
 }
 
-test("without a time they are the newest, in no more pages than that takes", async () => {
+test("without `since` the newest rows are read, in as few pages as possible", async () => {
   const exchange = new Counted();
   assert.deepEqual(await exchange.list(undefined, 3), [2498, 2499, 2500]);
   assert.deepEqual(exchange.asked, [3, 3]);
@@ -32,7 +32,7 @@ test("without a time they are the newest, in no more pages than that takes", asy
   assert.deepEqual([rows.length, rows[0], rows.at(-1)], [1500, 1001, 2500]);
 });
 
-test("from a time on they are the first from there on, however many pages lie before them", async () => {
+test("with `since` the first rows from that time on are read, however many pages precede them", async () => {
   const exchange = new Counted();
   assert.deepEqual(await exchange.list(7, 3), [7, 8, 9]);
   assert.deepEqual(await exchange.list(2499, 3), [2499, 2500]);

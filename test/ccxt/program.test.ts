@@ -51,7 +51,7 @@ console.log(position.side, position.contracts, (await exchange.fetchPositions([s
 await exchange.close();
 `;
 
-test("a program for another exchange trades here once the line that makes its exchange is another", async (t) => {
+test("a ccxt program trades here when only the line that creates its exchange is changed", async (t) => {
   const market = await openMarket();
   t.after(() => market.server.dispose());
   const folder = mkdtempSync(join(tmpdir(), "perpd-ccxt-"));

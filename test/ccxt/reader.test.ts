@@ -37,7 +37,7 @@ function open(isOfState: boolean) {
 const isSettled = (promise: Promise<unknown>): Promise<boolean> =>
   Promise.race([promise.then(() => true), transaction().then(() => false)]);
 
-test("one loop is told of each event once, also of what came between its calls", async () => {
+test("a loop gets each event once, including those between its calls", async () => {
   const { watch, happen } = open(false);
   const first = watch();
   await happen();
@@ -52,7 +52,7 @@ test("one loop is told of each event once, also of what came between its calls",
 });
 
 for (const isOfState of [true, false])
-  test(`those that wait together are told the same of ${isOfState ? "a state" : "events"}`, async () => {
+  test(`callers that wait together get the same ${isOfState ? "state" : "events"}`, async () => {
     const { watch, happen } = open(isOfState);
     for (let i = 1; i <= 3; i++) {
       const waiting = [watch(), watch(), watch()];
@@ -61,7 +61,7 @@ for (const isOfState of [true, false])
     }
   });
 
-test("of two loops neither is left behind of a state, whichever calls first", async () => {
+test("two loops both get every state change, whichever calls first", async () => {
   for (const isSlowFirst of [true, false]) {
     const { watch, happen } = open(true);
     let [fast, slow] = [watch(), watch()];
@@ -83,7 +83,7 @@ test("of two loops neither is left behind of a state, whichever calls first", as
   }
 });
 
-test("no event is told twice to a loop that gives up waiting and calls again", async () => {
+test("a loop that gives up waiting and calls again gets no event twice", async () => {
   const { watch, happen } = open(false);
   const told: number[] = [];
   for (let i = 1; i <= 20; i++) {
@@ -101,7 +101,7 @@ test("no event is told twice to a loop that gives up waiting and calls again", a
   );
 });
 
-test("a loop that gives up waiting for a state is told again no more than a few times", async () => {
+test("a loop that gives up waiting gets a state again at most a few times", async () => {
   const { watch, happen } = open(true);
   const waiting = Array.from({ length: 1000 }, watch);
   await happen();
@@ -118,7 +118,7 @@ test("a loop that gives up waiting for a state is told again no more than a few 
   assert.ok(times < 20, String(times));
 });
 
-test("what came before a connection was lost, or while it was, is told behind it", async () => {
+test("events from before and during a lost connection are delivered after it", async () => {
   for (const isOfState of [true, false]) {
     const { watch, happen, lose } = open(isOfState);
     const first = watch();
@@ -135,7 +135,7 @@ test("what came before a connection was lost, or while it was, is told behind it
   }
 });
 
-test("whoever waits when it ends is told so", async () => {
+test("ending the reader rejects the pending call", async () => {
   const { watch, end, happen } = open(true);
   const waiting = [watch(), watch()];
   const refused = Promise.all(waiting.map((each) => assert.rejects(each, { message: "ended" })));

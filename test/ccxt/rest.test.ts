@@ -771,7 +771,7 @@ const METHODS: Record<string, () => Promise<void> | void> = {
 
 type List = (since: number | undefined, limit: number) => Promise<readonly Dict[]>;
 
-test("what is read from a time on, so many at a time, is everything", async () => {
+test("reading with `since` and `limit` in steps misses no row", async () => {
   const { exchange } = await openMember(market.server);
   await maker.createLimitBuyOrder(SOL, 10, 149);
   await maker.createLimitSellOrder(SOL, 10, 151);
@@ -812,7 +812,7 @@ test("what is read from a time on, so many at a time, is everything", async () =
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
 
-test("markets that could not be loaded are loaded by the next call", async () => {
+test("after a failed market load the next call loads the markets", async () => {
   const { exchange } = await openMember(market.server);
   const { fetchMarkets } = exchange;
   const failOnce = () => {
@@ -830,7 +830,7 @@ test("markets that could not be loaded are loaded by the next call", async () =>
   check.checkTicker(exchange, await exchange.fetchTicker(BTC), BTC);
 });
 
-test("an edited order says what all of it has paid, and has the trades of the edit", async () => {
+test("an edited order has its total fee and the trades of the edit", async () => {
   const { exchange } = await openMember(market.server);
   await maker.createLimitSellOrder(SOL, 1, 150.5);
   const order = await exchange.createLimitBuyOrder(SOL, 3, 150.5);
@@ -844,7 +844,7 @@ test("an edited order says what all of it has paid, and has the trades of the ed
   await exchange.cancelOrder(idOf(order));
 });
 
-test("what an order has given up with its position is no part of its amount", async () => {
+test("quantity that a reduce-only order gave up is not part of its amount", async () => {
   const { exchange } = await openMember(market.server);
   await maker.createLimitSellOrder(SOL, 3, 150.5);
   await exchange.createMarketBuyOrder(SOL, 3);
@@ -862,7 +862,7 @@ test("what an order has given up with its position is no part of its amount", as
   }
 });
 
-test("orders that wait for a price are found as on exchanges that keep them apart", async () => {
+test("the params trigger and trailing select conditional orders", async () => {
   const { exchange } = await openMember(market.server);
   const plain = idOf(await exchange.createLimitBuyOrder(SOL, 1, 140));
   const stop = idOf(await exchange.createTriggerOrder(SOL, "market", "buy", 1, undefined, 160));
@@ -887,7 +887,7 @@ test("orders that wait for a price are found as on exchanges that keep them apar
   await assert.rejects(exchange.cancelAllOrders(SOL, { trigger: true }), { name: "BadRequest" });
 });
 
-test("what is no order's id is not sent: it would be another request", async () => {
+test("an invalid order id is not sent, since it could address another endpoint", async () => {
   const order = await maker.createLimitBuyOrder(SOL, 1, 140);
   const refused = { name: "BadRequest", message: /nothing was sent/ };
   for (const id of ["../orders", "history", "", ".", "1?symbol=SOL-PERP", "1/../../orders", "%2e%2e/orders", "01"]) {
@@ -902,7 +902,7 @@ test("what is no order's id is not sent: it would be another request", async () 
   await maker.cancelOrder(idOf(order));
 });
 
-test("nothing is claimed that is not tested, and nothing tested that is not claimed", () => {
+test("the description claims exactly the methods that are tested", () => {
   const claimed = Object.entries(maker.has as Dict)
     .filter(([name, has]) => has && /^(fetch|create|cancel|edit|close|set|add|reduce|withdraw).*(?<!Ws)$/.test(name))
     .map(([name]) => name);
@@ -910,14 +910,14 @@ test("nothing is claimed that is not tested, and nothing tested that is not clai
   for (const name of claimed) assert.equal(typeof (maker as unknown as Dict)[name], "function", name);
 });
 
-test("features say what createOrder and the lists take", () => {
+test("features describe what createOrder and the lists support", () => {
   const { swap } = maker.features as Dict;
   assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: true });
   for (const name of Object.keys(swap.linear))
     if (swap.linear[name] !== undefined && name !== "sandbox") assert.ok((maker.has as Dict)[name], name);
 });
 
-test("requests are paced by what the exchange charges for them", async () => {
+test("the rate limiter weighs requests as the exchange does", async () => {
   const { paths } = (await new PerpdClient({ baseUrl: market.server.url }).openApi()) as Dict;
   const cancelCost = 0.2;
   for (const [access, methods] of Object.entries(maker.api as Dict))

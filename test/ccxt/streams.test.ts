@@ -400,14 +400,14 @@ function tellLiquidation(program: perpd, symbol: string): void {
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
 
-test("no stream is claimed that is not tested, and none tested that is not claimed", () => {
+test("the description claims exactly the streams that are tested", () => {
   const claimed = Object.entries(actor.has as Dict)
     .filter(([name, has]) => has && /^(watch|unWatch)|Ws$/.test(name))
     .map(([name]) => name);
   assert.deepEqual(claimed.toSorted(), Object.keys(METHODS).toSorted());
 });
 
-test("with newUpdates off each call brings all that is known", async (t) => {
+test("with newUpdates: false each call returns everything", async (t) => {
   const program = await open(t, { options: { newUpdates: false } });
   const first = (await program.watchTrades(BTC)).length;
   const next = program.watchTrades(BTC);
@@ -415,7 +415,7 @@ test("with newUpdates off each call brings all that is known", async (t) => {
   assert.equal((await next).length, first + 1);
 });
 
-test("a message that is missing brings a new snapshot, not a wrong book", async (t) => {
+test("a missing message leads to a new snapshot, not to a wrong book", async (t) => {
   const program = await open(t);
   const book = await program.watchOrderBook(BTC);
   const client = connectionOf(program);
@@ -438,7 +438,7 @@ test("a message that is missing brings a new snapshot, not a wrong book", async 
   assert.deepEqual((await next).bids, book.bids);
 });
 
-test("a book whose checksum differs is asked for anew", async (t) => {
+test("a book with a wrong checksum is requested again", async (t) => {
   const program = await open(t);
   const book = await program.watchOrderBook(BTC);
   const next = program.watchOrderBook(BTC);
@@ -449,7 +449,7 @@ test("a book whose checksum differs is asked for anew", async (t) => {
   assert.deepEqual((await next).bids, book.bids);
 });
 
-test("when a connection is lost whoever waits is told, and fills of meanwhile come once", async (t) => {
+test("a lost connection rejects waiting calls, and fills from that time are delivered once", async (t) => {
   const program = await open(t);
   const told = program.watchMyTrades(BTC);
   await subscribed(program);
@@ -466,7 +466,7 @@ test("when a connection is lost whoever waits is told, and fills of meanwhile co
   );
 });
 
-test("when a connection is lost whoever waits for an order is told, and the next order goes through", async (t) => {
+test("a lost connection rejects pending orders, and the next order succeeds", async (t) => {
   const program = await open(t);
   await program.cancelAllOrdersWs(BTC);
   const client = connectionOf(program);
@@ -492,7 +492,7 @@ async function loseConnection(t: TestContext) {
   return { program, order };
 }
 
-test("an order that ended while the connection was lost is told of", async (t) => {
+test("an order that ended during a lost connection is reported", async (t) => {
   const { program, order } = await loseConnection(t);
   await market.taker.exchange.cancelOrder(order.id as string, BTC);
   const [ended] = await program.watchOrders(BTC);
@@ -500,7 +500,7 @@ test("an order that ended while the connection was lost is told of", async (t) =
   assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
 });
 
-test("an order that was placed and ended while the connection was lost is told of", async (t) => {
+test("an order that was placed and ended during a lost connection is reported", async (t) => {
   const { program, order: known } = await loseConnection(t);
   const { exchange } = market.taker;
   const missed = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
@@ -524,7 +524,7 @@ test("an order that was placed and ended while the connection was lost is told o
   );
 });
 
-test("an order that was placed and ended before there was a connection is told of, and none of before the first call", async (t) => {
+test("an order that was placed and ended between the first call and the connection is reported, but no earlier one", async (t) => {
   const { exchange } = market.taker;
   const place = async (): Promise<Order> => {
     const { id } = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
@@ -550,7 +550,7 @@ test("an order that was placed and ended before there was a connection is told o
   );
 });
 
-test("orders that could not be looked up behind a lost connection are told of by the next call", async (t) => {
+test("orders whose look-up failed after a lost connection are reported by the next call", async (t) => {
   const { program, order } = await loseConnection(t);
   const { exchange } = market.taker;
   const missed = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
@@ -583,7 +583,7 @@ test("orders that could not be looked up behind a lost connection are told of by
   assert.deepEqual(told, expected);
 });
 
-test("orders that were placed while the connection was lost come oldest first", async (t) => {
+test("orders placed during a lost connection are reported oldest first", async (t) => {
   const program = await open(t);
   const told = program.watchOrders(ETH);
   await subscribed(program);
@@ -607,7 +607,7 @@ test("orders that were placed while the connection was lost come oldest first", 
   await exchange.cancelOrders(ids as string[], ETH);
 });
 
-test("what a connection that was given up has still to say is not heard", async (t) => {
+test("messages of an abandoned connection are ignored", async (t) => {
   const program = await open(t);
   await take(0.01);
   const [position] = await program.watchPositions([BTC]);
@@ -629,7 +629,7 @@ test("what a connection that was given up has still to say is not heard", async 
   );
 });
 
-test("a position that was closed while the connection was lost comes with no contracts", async (t) => {
+test("a position that was closed during a lost connection is reported with 0 contracts", async (t) => {
   const program = await open(t);
   await take(0.01);
   await program.watchPositions([BTC]);
@@ -647,7 +647,7 @@ test("a position that was closed while the connection was lost comes with no con
   );
 });
 
-test("what came between two calls is told at once", async (t) => {
+test("updates between two calls are returned at once", async (t) => {
   const program = await open(t);
   await program.watchBalance();
   await program.watchTicker(BTC);
@@ -674,7 +674,7 @@ test("what came between two calls is told at once", async (t) => {
   await Promise.all(waiting);
 });
 
-test("after a lost connection the state is that of now, not what was left over", async (t) => {
+test("after a lost connection the current state is returned, not an old one", async (t) => {
   const program = await open(t);
   await program.watchBalance();
   await program.watchOrderBook(BTC, 5);
@@ -692,7 +692,7 @@ test("after a lost connection the state is that of now, not what was left over",
   assert.equal((await program.watchBalance()).USDC?.total, (await program.fetchBalance()).USDC?.total);
 });
 
-test("what is refused over the WebSocket is refused as over REST", async (t) => {
+test("refusals over the WebSocket raise the same exceptions as over REST", async (t) => {
   const program = await open(t);
   const orders: [price: number, amount: number, params: Dict][] = [
     [30000, 0.01, {}],
@@ -713,7 +713,7 @@ test("what is refused over the WebSocket is refused as over REST", async (t) => 
   }
 });
 
-test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
+test("a refused subscription rejects with ccxt's exception and can be retried", async (t) => {
   const stranger = await open(t, { secret: "wrong" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });

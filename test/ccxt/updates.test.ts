@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Updates } from "../../src/ccxt/updates.ts";
 
-test("each row is a change once, a changed one again, the latest version only", () => {
+test("each version of a row counts as one change, and only the latest is kept", () => {
   const updates = new Updates<string>(0, 10);
   updates.remember("a", "1", "a1");
   assert.equal(updates.changes, 0);
@@ -20,7 +20,7 @@ test("each row is a change once, a changed one again, the latest version only", 
   assert.deepEqual(updates.known, ["a2", "b2", "c1"]);
 });
 
-test("it keeps the latest only", () => {
+test("only the latest rows are kept", () => {
   const updates = new Updates<number>(0, 3);
   for (let i = 1; i <= 5; i++) updates.put(String(i), "", i);
   assert.deepEqual(updates.after(0), [3, 4, 5]);

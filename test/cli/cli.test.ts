@@ -51,7 +51,7 @@ test("an order rests, is listed, trades and is canceled", async () => {
   assert.match(bought, /EXPIRED/);
 });
 
-test("an order without a name is given one, so that it can be sent twice", async () => {
+test("an order without --name gets a clientOrderId, so that it can be retried", async () => {
   const placed = JSON.parse(await out("order", "buy", "BTC-PERP", "0.1", "60000", "--json")) as PlacedOrder;
   assert.match(placed.clientOrderId ?? "", /^[0-9a-f-]{36}$/);
   await out("order", "buy", "BTC-PERP", "0.1", "60001");
@@ -72,7 +72,7 @@ test("an order without a name is given one, so that it can be sent twice", async
   assert.equal(await out("cancel", "--all"), "no open orders\n");
 });
 
-test("what an order may and may not do is sent along", async () => {
+test("order options are sent with the order", async () => {
   const resting = await out("order", "buy", "BTC-PERP", "0.1", "60000", "--post-only", "--json");
   assert.equal((JSON.parse(resting) as Order).postOnly, true);
   await out("cancel", "--all");
@@ -82,7 +82,7 @@ test("what an order may and may not do is sent along", async () => {
   assert.match(refused.error, /^REDUCE_ONLY_NO_POSITION: /);
 });
 
-test("of one symbol: its orders are listed and canceled, and those of others left alone", async () => {
+test("--symbol lists and cancels only that symbol's orders", async () => {
   await new Operator(server).setIndex("ETH-PERP", "3000");
   const names = async (...args: string[]) =>
     (JSON.parse(await out(...args, "--json")) as Order[]).map(({ clientOrderId }) => clientOrderId);
@@ -95,7 +95,7 @@ test("of one symbol: its orders are listed and canceled, and those of others lef
   await out("cancel", "--all");
 });
 
-test("all open orders are listed, also more than a page of them", async () => {
+test("all open orders are listed, over several pages", async () => {
   const carol = await openTrader(server);
   await new Operator(server).setIndex("ETH-PERP", "3000");
   const client = new PerpdClient({ baseUrl: server.url, token: carol.token as string });
@@ -109,7 +109,7 @@ test("all open orders are listed, also more than a page of them", async () => {
   await client.cancelOrders();
 });
 
-test("--json is what the exchange says", async () => {
+test("--json prints the exchange's reply", async () => {
   const shown = JSON.parse(await out("book", "BTC-PERP", "--json")) as OrderBook;
   const { time: _time, ...book } = await alice.get<OrderBook>("/market/orderbook?symbol=BTC-PERP&depth=10");
   assert.deepEqual({ ...shown, time: undefined }, { ...book, time: undefined });
@@ -119,7 +119,7 @@ test("--json is what the exchange says", async () => {
   assert.equal(await out("deposit", "12.5", "--reference", "gift"), "COMPLETED 12.5 USDC\n");
 });
 
-test("an API key does as well, and options win over the environment", async () => {
+test("an API key authenticates, and options override the environment", async () => {
   const key = await alice.call<{ apiKey: string; secret: string }>(201, "POST", "/auth/keys", {
     label: "cli",
     permissions: ["READ"],
@@ -134,7 +134,7 @@ test("an API key does as well, and options win over the environment", async () =
   assert.match(refused.error, /^PERMISSION_DENIED: /);
 });
 
-test("colours are for people", async () => {
+test("colours are printed only to a terminal", async () => {
   const bold = "\u001b[1m";
   assert.ok(!(await out("markets")).includes(bold));
   const forced = async (...args: string[]) => (await run(args, { ...asAlice(), FORCE_COLOR: "1" })).out;
@@ -153,7 +153,7 @@ test("colours are for people", async () => {
   await out("cancel", "--all");
 });
 
-test("a book reads from its highest price down to its lowest, and --depth is how many of each side", async () => {
+test("a book is printed from the highest price to the lowest, with --depth levels of each side", async () => {
   for (const [side, price] of [
     ["sell", "66000"],
     ["sell", "66100"],
@@ -167,7 +167,7 @@ test("a book reads from its highest price down to its lowest, and --depth is how
   await out("cancel", "--all");
 });
 
-test("a refusal is told with all that the exchange says, and is exit code 1", async () => {
+test("a refusal prints the exchange's code, message and details, with exit code 1", async () => {
   const { code, out: printed, error } = await run(["order", "buy", "BTC-PERP", "90", "65000"]);
   assert.deepEqual([code, printed], [1, ""]);
   assert.match(error, /^INSUFFICIENT_MARGIN: .* \(quantity\)\n {2}required: \d.*\n {2}available: \d/);
@@ -176,7 +176,7 @@ test("a refusal is told with all that the exchange says, and is exit code 1", as
   assert.match(unknown.error, /^999999: ORDER_NOT_FOUND: .*\n$/);
 });
 
-test("orders are canceled whatever became of the others, and each that was not is named", async () => {
+test("cancel tries every id and names each that failed", async () => {
   for (const name of ["first", "last", "again"]) await out("order", "buy", "BTC-PERP", "0.1", "60000", "--name", name);
   const ended = await run(["cancel", "client:first", "999999", "client:nobody", "client:last"]);
   assert.equal(ended.code, 1);
@@ -196,7 +196,7 @@ test("orders are canceled whatever became of the others, and each that was not i
   assert.deepEqual([none.code, none.out], [1, "[]\n"]);
 });
 
-test("an exchange that is not there is exit code 1", async () => {
+test("an unreachable exchange gives exit code 1", async () => {
   for (const args of [["markets"], ["stream", "trades", "BTC-PERP"]]) {
     const { code, error } = await run(args, { PERPD_URL: "http://127.0.0.1:2" });
     assert.equal(code, 1);
@@ -204,38 +204,41 @@ test("an exchange that is not there is exit code 1", async () => {
   }
 });
 
-test("what cannot be meant is exit code 2, and says how it is meant", async () => {
+test("an invalid command line gives exit code 2 and prints the usage", async () => {
   const cases: [args: string[], said: RegExp, env?: Environment][] = [
     [["book"], /^book takes SYMBOL\nusage: perpd book SYMBOL\n$/],
     [["markets", "BTC-PERP"], /takes no arguments/],
     [["book", "BTC-PERP", "--depth", "0"], /depth: "0" is not a whole number/],
     [["book", "BTC-PERP", "--deep"], /Unknown option '--deep'/],
-    [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
-    [["order", "buy", "BTC-PERP", "1", "queue_5", "--stop", "2"], /an order that waits for a price has a PRICE/],
+    [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is not one of buy, sell/],
+    [["order", "buy", "BTC-PERP", "1", "queue_5", "--stop", "2"], /a conditional order takes a PRICE/],
     [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/],
     [
       ["order", "buy", "X", "1", "2", "--stop", "3", "--take-profit", "4"],
-      /waits for --stop, --take-profit or --trail/,
+      /only one of --stop, --take-profit and --trail/,
     ],
-    [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
-    [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
-    [["amend", "../orders", "--price", "1"], /amend takes the number of an order, or client:NAME/],
-    [["order", "buy", "X", "1", "2", "--until", "noon"], /--until takes a time like 2026-12-01T12:00Z/],
+    [["order", "buy", "X", "1", "2", "--trail", "0.01"], /a trailing order is a market order/],
+    [["order", "buy", "X", "1", "market", "--from", "2"], /--from needs --trail/],
+    [["amend", "../orders", "--price", "1"], /amend takes an order id, or client:NAME/],
+    [["order", "buy", "X", "1", "2", "--until", "noon"], /--until takes a time such as 2026-12-01T12:00Z/],
     [["order", "buy", "X", "1", "2", "--until", "2100-01-01T00:00Z", "--time-in-force", "ioc"], /or --until/],
-    [["amend", "1"], /amend takes --price, --quantity, --display, --trigger, --trail, --from or --until/],
-    [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
-    [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
-    [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
-    [["cancel"], /cancel takes the ids of orders, or --all/],
-    [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
-    [["cancel", "1", "--symbol", "BTC-PERP"], /--symbol and --side go with --all/],
-    [["cancel", "1", "--side", "buy"], /--symbol and --side go with --all/],
-    [["stream", "news"], /channel: "news" is none of orderbook, trades/],
+    [
+      ["amend", "1"],
+      /amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from and --until/,
+    ],
+    [["margin", "X"], /margin takes one of cross, isolated, --add and --remove/],
+    [["margin", "X", "cross", "--add", "1"], /margin takes one of cross, isolated, --add and --remove/],
+    [["margin", "X", "portfolio"], /mode: "portfolio" is not one of cross, isolated/],
+    [["cancel"], /cancel takes order ids, or --all/],
+    [["cancel", "1", "--all"], /cancel takes order ids, or --all/],
+    [["cancel", "1", "--symbol", "BTC-PERP"], /--symbol and --side need --all/],
+    [["cancel", "1", "--side", "buy"], /--symbol and --side need --all/],
+    [["stream", "news"], /channel: "news" is not one of orderbook, trades/],
     [["stream", "trades"], /trades takes a SYMBOL/],
     [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, {}],
     [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, { PERPD_TOKEN: "" }],
-    [["balance"], /an API key and its secret go together/, { PERPD_API_KEY: "k" }],
-    [["markets", "--url", "localhost"], /"localhost" is no URL/, {}],
+    [["balance"], /set both PERPD_API_KEY and PERPD_SECRET/, { PERPD_API_KEY: "k" }],
+    [["markets", "--url", "localhost"], /"localhost" is not valid/, {}],
   ];
   await Promise.all(
     cases.map(async ([args, said, env]) => {
@@ -255,13 +258,13 @@ test("help lists the commands and explains each", async () => {
   const explained = await out("help", "order");
   assert.match(
     explained,
-    /^usage: perpd order .*\n\nplace an order[\s\S]*\n {2}--display QUANTITY {2,}an iceberg[\s\S]*PERPD_URL/,
+    /^usage: perpd order .*\n\nplace an order[\s\S]*\n {2}--display QUANTITY {2,}iceberg[\s\S]*PERPD_URL/,
   );
   assert.match(explained, /\n {2}--post-only {2,}refuse/);
   assert.equal(await out("order", "--help"), explained);
 });
 
-test("stream follows a channel, so many messages or until it is told to stop", async (t: TestContext) => {
+test("stream follows a channel until --count messages or a signal", async (t: TestContext) => {
   await bob.sell("0.1", "65020");
   const trades = start(["stream", "trades", "BTC-PERP", "--count", "2"], asAlice());
   t.after(() => trades.child.kill("SIGKILL"));
@@ -281,7 +284,7 @@ test("stream follows a channel, so many messages or until it is told to stop", a
   assert.equal(placed.status, "FILLED");
 });
 
-test("stream has a line for each kind of message", async () => {
+test("stream prints a line for each kind of message", async () => {
   const shown: [args: string[], line: RegExp][] = [
     [["orderbook", "BTC-PERP"], /0\.1 @ 60000 {2}65020 @ 0\.09$/],
     [["ticker", "BTC-PERP"], /last 65020 {2}mark 65000 .* funding 0$/],
@@ -304,7 +307,7 @@ test("stream has a line for each kind of message", async () => {
   assert.match(error, /^UNAUTHENTICATED: /);
 });
 
-test("one who reads no further, such as head, ends a command without a word", async (t: TestContext) => {
+test("a closed pipe, such as of head, ends a command silently", async (t: TestContext) => {
   const trades = start(["stream", "trades", "BTC-PERP"], asAlice());
   t.after(() => trades.child.kill("SIGKILL"));
   await until("the snapshot", () => trades.said.out.includes("65010"));
@@ -317,7 +320,7 @@ test("one who reads no further, such as head, ends a command without a word", as
     assert.deepEqual([code, error], [0, ""]);
 });
 
-test("a position is closed, and its leverage set", async () => {
+test("close closes a position, and leverage sets its leverage", async () => {
   const carol = await openTrader(server);
   await bob.sell("0.3", "65005");
   await carol.market("BUY", "0.3");
@@ -331,7 +334,7 @@ test("a position is closed, and its leverage set", async () => {
   assert.match((await run(["leverage", "BTC-PERP", "x"], env)).error, /leverage: "x" is not a whole number/);
 });
 
-test("an order has an end, and gets another one", async () => {
+test("--until sets an order's expiry, and amend changes it", async () => {
   await out("order", "buy", "BTC-PERP", "0.3", "60000", "--until", "2100-01-01T00:00Z", "--name", "ends");
   const { timeInForce, goodTillDate } = await alice.order("client:ends");
   assert.deepEqual([timeInForce, goodTillDate], ["GTD", Date.UTC(2100, 0, 1)]);
@@ -342,7 +345,7 @@ test("an order has an end, and gets another one", async () => {
   await out("cancel", "client:ends");
 });
 
-test("an open order gets another price, quantity and trigger", async () => {
+test("amend changes price, quantity and trigger of an open order", async () => {
   await out("order", "buy", "BTC-PERP", "0.3", "60000", "--name", "amended");
   assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
   const { orderId } = await alice.order("client:amended");
@@ -363,19 +366,22 @@ test("an open order gets another price, quantity and trigger", async () => {
   await out("cancel", "client:trails");
 });
 
-test("a dry run says what an order would come to, and places none", async () => {
+test("--dry-run prints the expected result and places no order", async () => {
   await bob.sell("0.05", "65005");
   const resting = await out("orders");
   const tried = await out("order", "buy", "BTC-PERP", "0.1", "65005", "--dry-run");
   assert.match(tried, /\n- +- +BTC-PERP +BUY +LIMIT +65005 +0\.1 +0\.05 +65005 +PARTIALLY_FILLED\n/);
-  assert.match(tried, /\n {2}0\.05 at 65005, fee 1\.625125\nnot placed; it would take [0-9.]+ of the [0-9.]+ USDC/);
+  assert.match(
+    tried,
+    /\n {2}0\.05 at 65005, fee 1\.625125\nnot placed; it would need [0-9.]+ of [0-9.]+ USDC available/,
+  );
   assert.equal(await out("orders"), resting);
   const refused = await run(["order", "buy", "BTC-PERP", "90", "65000", "--dry-run"]);
   assert.match(refused.error, /^INSUFFICIENT_MARGIN: /);
   await bob.cancelAll();
 });
 
-test("orders that trail, and those that bring a stop and a take-profit", async () => {
+test("trailing orders, and orders with an attached stop-loss and take-profit", async () => {
   const trails = await out("order", "sell", "BTC-PERP", "0.1", "market", "--trail", "0.02", "--from", "66000");
   assert.match(trails, /SELL +TRAILING_STOP_MARKET .*UNTRIGGERED/);
   await out("cancel", "--all");
@@ -391,7 +397,7 @@ test("orders that trail, and those that bring a stop and a take-profit", async (
   assert.match((await run(["close", "BTC-PERP"], env)).out, /FILLED/);
 });
 
-test("fills and the ledger: what was traded, and what it came to", async () => {
+test("fills lists the trades, and ledger the changes of money", async () => {
   const carol = await openTrader(server, "5000");
   const env = { PERPD_URL: server.url, PERPD_TOKEN: carol.token as string };
   const said = async (...args: string[]) => (await run(args, env)).out;
@@ -414,7 +420,10 @@ test("fills and the ledger: what was traded, and what it came to", async () => {
 
   // Its margin.
   assert.match((await run(["margin", "BTC-PERP", "isolated"], env)).out, /^BTC-PERP ISOLATED/);
-  assert.match(await said("margin", "BTC-PERP", "--add", "100"), /^BTC-PERP ISOLATED, \d+(\.\d+)? USDC set aside\n$/);
+  assert.match(
+    await said("margin", "BTC-PERP", "--add", "100"),
+    /^BTC-PERP ISOLATED, isolated margin \d+(\.\d+)? USDC\n$/,
+  );
   const before = await carol.position();
   const removed = await said("margin", "BTC-PERP", "--remove", "40", "--reference", "r");
   assert.equal(await said("margin", "BTC-PERP", "--remove", "40", "--reference", "r"), removed);

@@ -26,37 +26,37 @@ async function serve(t: TestContext, answer: RequestListener): Promise<string> {
 const run = (args: readonly string[], env: Record<string, string>): Promise<Ended> =>
   start(args, { PERPD_TOKEN: "T", ...env }).ended;
 
-test("what answers but is no perpd has not done what was asked", async (t) => {
+test("a response from something other than perpd is a failure", async (t) => {
   const url = await serve(t, (_request, response) => response.end("<html>It works!</html>"));
   for (const args of [["markets"], ["order", "buy", "BTC-PERP", "1", "market", "--json"], ["cancel", "--all"]]) {
     const { code, out, error } = await run(args, { PERPD_URL: url });
     assert.deepEqual([code, out], [1, ""], args.join(" "));
-    assert.match(error, new RegExp(`^NOT_PERPD: what answers at ${url} is no perpd: .*\n$`));
+    assert.match(error, new RegExp(`^NOT_PERPD: ${url} is not a perpd exchange: .*\n$`));
   }
 });
 
-test("a request that is cut off is not said not to have reached the exchange", async (t) => {
+test("a request that is cut off is reported with an unknown outcome", async (t) => {
   const url = await serve(t, (request) => request.socket.destroy());
   const { code, out, error } = await run(["order", "buy", "BTC-PERP", "1", "market"], { PERPD_URL: url });
   assert.deepEqual([code, out], [1, ""]);
-  assert.match(error, /^the exchange did not answer, and may have done what was asked: .*\n$/);
+  assert.match(error, /^the exchange did not answer and may have carried out the request: .*\n$/);
 });
 
-test("an answer that is not understood is not called an exchange that is away", async (t) => {
+test("an unexpected response is not reported as an unreachable exchange", async (t) => {
   const url = await serve(t, (_request, response) => response.end("{}"));
   const { code, out, error } = await run(["markets"], { PERPD_URL: url });
   assert.deepEqual([code, out], [1, ""]);
   assert.match(error, /^unexpected: TypeError: .*\n$/);
 });
 
-test("a URL with more than an address is refused, and what may be a password not repeated", async () => {
+test("a URL with user, query or fragment is refused, and a possible password is not printed", async () => {
   const cases: [url: string, said: RegExp][] = [
-    ["http://127.0.0.1:2/#v1", /no user, no query and no fragment/],
-    ["http://127.0.0.1:2/v1?token=hunter2", /no user, no query and no fragment/],
-    ["http://me:hunter2@127.0.0.1:2/v1", /no user, no query and no fragment/],
-    ["http://hunter2@127.0.0.1:2", /no user, no query and no fragment/],
-    ["http://me:hunter2@127.0.0.1:port", /^what is given is no URL such as/],
-    ["http:///v1", /^"http:\/\/\/v1" is no URL such as/],
+    ["http://127.0.0.1:2/#v1", /must not have a user, query or fragment/],
+    ["http://127.0.0.1:2/v1?token=hunter2", /must not have a user, query or fragment/],
+    ["http://me:hunter2@127.0.0.1:2/v1", /must not have a user, query or fragment/],
+    ["http://hunter2@127.0.0.1:2", /must not have a user, query or fragment/],
+    ["http://me:hunter2@127.0.0.1:port", /^the given URL is not valid/],
+    ["http:///v1", /^"http:\/\/\/v1" is not valid/],
   ];
   for (const [url, said] of cases) {
     const { code, out, error } = await run(["markets"], { PERPD_URL: url });
@@ -67,14 +67,14 @@ test("a URL with more than an address is refused, and what may be a password not
   }
 });
 
-test("a token, key or secret that no request can carry is refused, and not repeated", async () => {
+test("a token, key or secret with invalid characters is refused and not printed", async () => {
   const cases: [env: Record<string, string>, args: string[], said: RegExp][] = [
-    [{ PERPD_TOKEN: "hunter2\nmore" }, [], /^the token is not printable ASCII without spaces\n/],
-    [{ PERPD_TOKEN: "hunter2 " }, [], /^the token is not/],
-    [{}, ["--token", "hunter2é"], /^the token is not/],
-    [{}, ["--token", ""], /^the token is not/],
-    [{ PERPD_API_KEY: "hunter2\r", PERPD_SECRET: "S" }, [], /^the API key is not/],
-    [{ PERPD_API_KEY: "K", PERPD_SECRET: "hunter2\n" }, [], /^the secret is not/],
+    [{ PERPD_TOKEN: "hunter2\nmore" }, [], /^the token must be printable ASCII without spaces\n/],
+    [{ PERPD_TOKEN: "hunter2 " }, [], /^the token must be printable ASCII/],
+    [{}, ["--token", "hunter2é"], /^the token must be printable ASCII/],
+    [{}, ["--token", ""], /^the token must be printable ASCII/],
+    [{ PERPD_API_KEY: "hunter2\r", PERPD_SECRET: "S" }, [], /^the API key must be printable ASCII/],
+    [{ PERPD_API_KEY: "K", PERPD_SECRET: "hunter2\n" }, [], /^the secret must be printable ASCII/],
   ];
   for (const [env, args, said] of cases) {
     const { code, out, error } = await run(["balance", ...args], { PERPD_URL: "http://127.0.0.1:2", ...env });
@@ -84,7 +84,7 @@ test("a token, key or secret that no request can carry is refused, and not repea
   }
 });
 
-test("a command that waits for an answer is ended by a signal; a stream ends well", async (t) => {
+test("a signal kills a command that waits for a reply, and ends a stream with exit code 0", async (t) => {
   let asked = 0;
   const url = await serve(t, () => {
     asked++;
@@ -106,22 +106,22 @@ test("a command that waits for an answer is ended by a signal; a stream ends wel
     }
 });
 
-test("a stream that cannot be opened says why, and ends where that will not pass", async (t) => {
+test("a stream that cannot be opened prints why, and ends when the reason is permanent", async (t) => {
   let status = 502;
   const url = await serve(t, ({ url: path }, response) => {
     response.statusCode = path === "/v1/ws" ? status : 200;
     response.end(path === "/v1/ws" ? "<html>" : JSON.stringify({ status: "ok" }));
   });
   const { ended, said } = start(["stream", "trades", "BTC-PERP"], { PERPD_URL: url });
-  const tries = /^(NOT_PERPD: what answers at ws:.* \(502\); trying again\n){2}/;
+  const tries = /^(NOT_PERPD: ws:.* is not a perpd exchange: .* \(502\); trying again\n){2}/;
   await until("two tries", () => tries.test(said.error));
   status = 404;
   const { code, out, error } = await ended;
   assert.deepEqual([code, out], [1, ""]);
-  assert.match(error, /\nNOT_PERPD: what answers at ws:.* \(404\)\n$/);
+  assert.match(error, /\nNOT_PERPD: ws:.* is not a perpd exchange: .* \(404\)\n$/);
 });
 
-test("results that cannot be written are a failure, told in one line", { skip: !existsSync(FULL) }, async (t) => {
+test("a failed write of the results gives exit code 1 and one line", { skip: !existsSync(FULL) }, async (t) => {
   const url = await serve(t, (_request, response) => response.end(JSON.stringify({ data: [] })));
   const full = openSync(FULL, "w");
   t.after(() => closeSync(full));

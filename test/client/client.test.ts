@@ -44,7 +44,7 @@ after(() => {
   server.closeAllConnections();
 });
 
-test("each method is the request that the API names", async () => {
+test("each method sends the request that the API documents", async () => {
   const client = new PerpdClient({ baseUrl });
   const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "1", quantity: "2" } as const;
   const rows: [call: () => Promise<unknown>, request: string, body?: object][] = [
@@ -109,7 +109,7 @@ test("each method is the request that the API names", async () => {
   }
 });
 
-test("what would be another path is not sent", async () => {
+test("a symbol or id that would change the path is not sent", async () => {
   const client = new PerpdClient({ baseUrl });
   const ids = [
     "../orders",
@@ -148,7 +148,7 @@ test("what would be another path is not sent", async () => {
   assert.equal(seen[0]?.request, "GET /v1/positions/a%2F..%2Fb");
 });
 
-test("an order is named as the API has it", () => {
+test("an order reference is an id, or client: and a client order id", () => {
   const api = new RegExp((OrderReference as unknown as { pattern: string }).pattern);
   const [digits, letters] = ["9".repeat(16), "a".repeat(36)];
   const named = ["1", digits, "client:aZ0_.:-", "client:client:1", `client:${letters}`];
@@ -172,7 +172,7 @@ test("an order is named as the API has it", () => {
   }
 });
 
-test("a session's token goes along; login takes it from the answer, logout forgets it", async () => {
+test("requests carry the session's token, which login sets and logout clears", async () => {
   const client = new PerpdClient({ baseUrl });
   const message = "perpd wants you to sign in\nwith a line break";
   answers = [
@@ -204,7 +204,7 @@ test("an API key signs timestamp, method, path with query, and body", async () =
   }
 });
 
-test("however many requests are signed at once, none is signed for a time that the exchange would not take yet", () => {
+test("many requests signed at once never get a timestamp that is too far ahead", () => {
   const requests = new Requests({ baseUrl, apiKey: "K", secret: "S" });
   const timestamps = Array.from({ length: 3000 }, () => Number(requests.socketCredentials()?.timestamp));
   assert.ok(Math.max(...timestamps) < Date.now() + 1000);
@@ -212,7 +212,7 @@ test("however many requests are signed at once, none is signed for a time that t
   assert.equal(new Set(first).size, first.length);
 });
 
-test("a refusal is a PerpdError with all that the exchange said", async () => {
+test("a refusal is a PerpdError with every field of the exchange's error", async () => {
   const client = new PerpdClient({ baseUrl });
   const body = {
     code: "INSUFFICIENT_MARGIN",
@@ -234,7 +234,7 @@ test("a refusal is a PerpdError with all that the exchange said", async () => {
   });
 });
 
-test("what no perpd would answer is a PerpdError too, of which nothing is known", async () => {
+test("a response from something other than perpd is a PerpdError with an unknown outcome", async () => {
   const bodies = ["<html>", "", "null", "[]", "7", '"OK"'];
   const cases: [status: number, body: unknown][] = [
     ...bodies.map((body): [number, unknown] => [200, body]),
@@ -247,19 +247,23 @@ test("what no perpd would answer is a PerpdError too, of which nothing is known"
       status,
       code: "NOT_PERPD",
       retryable: false,
-      message: `NOT_PERPD: what answers at ${new URL(baseUrl).origin} is no perpd: the address is another's, or something in between has answered (${status})`,
+      message: `NOT_PERPD: ${new URL(baseUrl).origin} is not a perpd exchange: check the URL, and any proxy in between (${status})`,
     });
   }
   assert.equal(seen.length, cases.length);
 });
 
-test("a request that is to go to another place does not: there it would be another one", async () => {
+test("a redirect is not followed, since it would change the request", async () => {
   const client = new PerpdClient({ baseUrl, token: "T" });
   for (const status of [301, 302, 303, 307, 308]) {
     seen = [];
     answers = [{ status, body: "", location: "https://other.example/v1/orders" }];
     const order = client.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" });
-    await assert.rejects(order, { status, code: "NOT_PERPD", message: /on to https:\/\/other\.example\/v1\/orders/ });
+    await assert.rejects(order, {
+      status,
+      code: "NOT_PERPD",
+      message: /redirect to https:\/\/other\.example\/v1\/orders/,
+    });
     assert.deepEqual(
       seen.map(({ request }) => request),
       ["POST /v1/orders"],

@@ -22,7 +22,7 @@ async function openLine(t: TestContext): Promise<[near: Socket, far: Socket]> {
 /** Nothing of this process goes on meanwhile. */
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-test("a program that is held up itself finds the sign that has come meanwhile", async (t) => {
+test("a message that arrived while the program was blocked keeps the connection", async (t) => {
   const [near, far] = await openLine(t);
   let asked = 0;
   await new Promise<void>((resolve, reject) => {
@@ -39,7 +39,7 @@ test("a program that is held up itself finds the sign that has come meanwhile", 
   });
 });
 
-test("a line on which no sign comes is asked for one and given up, one that was ended is not", async (t) => {
+test("a silent connection is pinged and given up, but not after stop()", async (t) => {
   let asked = 0;
   let ended = 0;
   const stopped = new Keepalive(

@@ -20,13 +20,13 @@ function snapshot(sequence: number, book = KNOWN): OrderBookMessage {
   return { ...HEAD, type: "SNAPSHOT", sequence, prevSequence: null, ...structuredClone(book) };
 }
 
-test("a snapshot with the checksum of the documentation is taken", () => {
+test("a snapshot with the documented checksum is accepted", () => {
   const book = new LocalOrderBook();
   assert.equal(book.apply(snapshot(5)), true);
   assert.deepEqual([book.bids, book.asks, book.sequence], [KNOWN.bids, KNOWN.asks, 5]);
 });
 
-test("a gap, or a checksum that differs, is noticed, and a snapshot heals it", () => {
+test("a gap or a wrong checksum is detected, and a snapshot repairs the book", () => {
   const gone: Level = ["65000", "0"];
   const removal = { ...HEAD, type: "DELTA" as const, bids: [gone], asks: [] };
   const after = new LocalOrderBook();
@@ -45,14 +45,14 @@ test("a gap, or a checksum that differs, is noticed, and a snapshot heals it", (
   }
 });
 
-test("a snapshot takes the place of all that was there before, on both sides", () => {
+test("a snapshot replaces both sides of the book", () => {
   const book = new LocalOrderBook();
   book.apply(snapshot(1, { bids: [["64999", "1"]], asks: [["65002", "1"]], checksum: 0 }));
   assert.equal(book.apply(snapshot(5)), true);
   assert.deepEqual([book.bids, book.asks], [KNOWN.bids, KNOWN.asks]);
 });
 
-test("the checksum covers the best 25 of each side", () => {
+test("the checksum covers the best 25 levels of each side", () => {
   const levels = (from: number, step: number): Level[] =>
     Array.from({ length: 26 }, (_, i) => [String(from + i * step), "1"]);
   const bids = levels(1000, -1);
@@ -71,12 +71,12 @@ test("the checksum covers the best 25 of each side", () => {
   }
 });
 
-test("an empty book has the checksum of nothing", () => {
+test("an empty book has the checksum of an empty text", () => {
   const book = new LocalOrderBook();
   assert.equal(book.apply(snapshot(1, { bids: [], asks: [], checksum: 0 })), true);
 });
 
-test("any row of changes leaves the levels that are there, best first (seed printed on failure)", () => {
+test("after any sequence of changes the levels are correct, best first (seed printed on failure)", () => {
   const change = fc.record({
     isBid: fc.boolean(),
     tick: fc.integer({ min: 1, max: 60 }),

@@ -28,7 +28,7 @@ function reach(entry: string): { files: Set<string>; packages: Set<string> } {
 
 const { exports } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as { exports: Record<string, string> };
 
-test("perpd/client holds no code of the server", () => {
+test("perpd/client contains no code of the server", () => {
   const { files, packages } = reach(join(TOP, exports["./client"] as string));
   const home = join(TOP, "dist/src/client/");
   assert.ok(files.size > 4);
@@ -42,7 +42,7 @@ test("perpd/client holds no code of the server", () => {
   );
 });
 
-test("perpd/ccxt holds no code of the server either", () => {
+test("perpd/ccxt contains no code of the server", () => {
   const { files, packages } = reach(join(TOP, exports["./ccxt"] as string));
   const homes = [join(TOP, "dist/src/ccxt/"), join(TOP, "dist/src/client/")];
   assert.deepEqual(

@@ -79,7 +79,7 @@ const SENT_ONCE: typeof REPEATED = [
 ];
 
 for (const [name, call] of REPEATED)
-  test(`${name} is sent again until it is answered`, async (t) => {
+  test(`${name} is retried until it succeeds`, async (t) => {
     for (const step of [BUSY, LIMITED, LOST, ...PROXIED]) {
       const { client, seen } = await serve(t, [step, step]);
       await call(client);
@@ -97,13 +97,13 @@ for (const [name, call] of SENT_ONCE)
     }
   });
 
-test("after so many tries the refusal is the caller's, with the wait that was asked for", async (t) => {
+test("after the last retry the caller gets the refusal with its retryAfterMs", async (t) => {
   const { client, seen } = await serve(t, [BUSY, BUSY, { ...LIMITED, retryAfter: "7" }]);
   await assert.rejects(client.balance(), { name: "PerpdError", code: "RATE_LIMITED", retryAfterMs: 7000 });
   assert.equal(seen.length, 3);
 });
 
-test("of a try that got no answer it is not said that nothing was done because there was no room for the next", async (t) => {
+test("a lost response followed by a refusal is reported with an unknown outcome", async (t) => {
   const named = { ...order, clientOrderId: "a" };
   const gateway: Step = { status: 504, retryAfter: "0" };
   const later = { ...LIMITED, retryAfter: "11" };
@@ -122,7 +122,7 @@ test("of a try that got no answer it is not said that nothing was done because t
   await assert.rejects(refused.client.placeOrder(named), { code: "INSUFFICIENT_MARGIN" });
 });
 
-test("what is cut off and cannot be sent again then is not called unsent", async () => {
+test("a request that is cut off and then fails to connect is reported with an unknown outcome", async () => {
   const failed = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
   const errors = ["ECONNREFUSED", "ECONNRESET", "ECONNREFUSED"].map(failed);
   const [, cut] = errors;
@@ -133,7 +133,7 @@ test("what is cut off and cannot be sent again then is not called unsent", async
   );
 });
 
-test("a wait longer than the caller's is not waited for, nor a refusal sent again", async (t) => {
+test("a Retry-After beyond maxWaitMs fails at once, and a refusal is not retried", async (t) => {
   const long = await serve(t, [{ ...LIMITED, retryAfter: "11" }]);
   await assert.rejects(long.client.balance(), { code: "RATE_LIMITED", retryAfterMs: 11_000 });
   assert.equal(long.seen.length, 1);
@@ -142,7 +142,7 @@ test("a wait longer than the caller's is not waited for, nor a refusal sent agai
   assert.equal(refused.seen.length, 1);
 });
 
-test("what is sent again is signed again: the exchange takes no signature twice", async (t) => {
+test("a retry is signed again, since the exchange accepts a signature once", async (t) => {
   const { client, seen } = await serve(t, [{ ...BUSY, retryAfter: "1" }]);
   await client.cancelOrders();
   const [first, second] = seen.map(({ headers }) => headers);
@@ -150,7 +150,7 @@ test("what is sent again is signed again: the exchange takes no signature twice"
   assert.notEqual(first?.["x-signature"], second?.["x-signature"]);
 });
 
-test("whatever another client's signature stood in the way of is signed and sent again", async (t) => {
+test("a request whose signature another client used first is signed and sent again", async (t) => {
   const sendsTwice = async ([name, call]: (typeof REPEATED)[number]): Promise<void> => {
     const { client, seen } = await serve(t, [REPLAYED]);
     await call(client);
@@ -163,7 +163,7 @@ test("whatever another client's signature stood in the way of is signed and sent
   assert.equal(seen.length, 3);
 });
 
-test("waits that nobody asks for double, and what would be waited for too long is given up", async () => {
+test("without Retry-After waits double, and a wait beyond maxWaitMs gives up", async () => {
   let sent = 0;
   const send = (): Promise<never> => {
     sent++;

@@ -86,7 +86,7 @@ const trades = (type: string, sequence: number, prevSequence: number | null): ob
   data: [],
 });
 
-test("it authenticates, then subscribes, then hands on what comes", async () => {
+test("a stream authenticates, subscribes, then delivers messages", async () => {
   const got: number[] = [];
   const two = new Promise<void>((resolve) => {
     stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
@@ -111,7 +111,7 @@ test("it authenticates, then subscribes, then hands on what comes", async () => 
   assert.deepEqual(got, [5, 9]);
 });
 
-test("ping answers with the server's time", async () => {
+test("ping resolves with the server's time", async () => {
   const answered = answer;
   answer = (request) => (request.op === "ping" ? { op: "pong", id: request.id, serverTime: 42 } : answered(request));
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
@@ -123,7 +123,7 @@ for (const [name, message] of [
   ["a message that skips one", trades("UPDATE", 12, 10)],
   ["a heartbeat from further on", trades("HEARTBEAT", 12, null)],
 ] as const)
-  test(`${name} brings a new subscription, and nothing is handed on until its snapshot`, async () => {
+  test(`${name} leads to a new subscription, and nothing is delivered before its snapshot`, async () => {
     const got: ChannelMessage[] = [];
     const healed = new Promise<void>((resolve) => {
       stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }, { channel: "balance" }], {
@@ -148,7 +148,7 @@ for (const [name, message] of [
     );
   });
 
-test("a lost connection is made anew, with its subscriptions", async () => {
+test("a lost connection is made again with its subscriptions", async () => {
   let disconnects = 0;
   stream = client.stream([{ channel: "balance" }], {
     onMessage() {},
@@ -164,7 +164,7 @@ test("a lost connection is made anew, with its subscriptions", async () => {
   );
 });
 
-test("after a lost connection it says what it saw last, and goes on from there", async () => {
+test("after a lost connection the stream resumes from its last sequences", async () => {
   const got: number[] = [];
   const three = new Promise<void>((resolve) => {
     const book = { channel: "orderbook", symbol: "BTC-PERP", depth: 5 } as const;
@@ -190,7 +190,7 @@ test("after a lost connection it says what it saw last, and goes on from there",
   assert.deepEqual(got, [5, 9, 12]);
 });
 
-test("a stream goes on from where a program says that it was", async () => {
+test("a stream resumes from the sequence that the program gives", async () => {
   const got: number[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP", resume: 5 }], {
     onMessage: ({ sequence }) => got.push(sequence),
@@ -208,7 +208,7 @@ test("a stream goes on from where a program says that it was", async () => {
   assert.deepEqual(got, [9, 12]);
 });
 
-test("a channel with defaults is not taken for the same one without", async () => {
+test("a channel with default parameters is told apart from one without", async () => {
   const book = { channel: "orderbook", symbol: "BTC-PERP" } as const;
   const message = (names: object, sequence: number) =>
     ({
@@ -242,7 +242,7 @@ test("a channel with defaults is not taken for the same one without", async () =
   );
 });
 
-test("a ping that cannot be sent says so, and one on a line that is lost", async () => {
+test("ping rejects without a connection, and when the connection is lost", async () => {
   const refused = { name: "PerpdError", code: "DISCONNECTED", retryable: true };
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
   await assert.rejects(stream.ping(), refused);
@@ -275,7 +275,7 @@ function silence(t: TestContext): () => void {
   return () => look();
 }
 
-test("a line on which nothing comes is asked for a sign, and kept when there is one", async (t) => {
+test("a silent connection is pinged, and kept when it answers", async (t) => {
   const hearNothing = silence(t);
   let disconnects = 0;
   const handlers = { onMessage() {}, onDisconnect: () => disconnects++ };
@@ -295,7 +295,7 @@ test("a line on which nothing comes is asked for a sign, and kept when there is 
   assert.equal(disconnects, 0);
 });
 
-test("a line that is dead and does not say so is made anew", async (t) => {
+test("a dead connection that never closes is replaced", async (t) => {
   const hearNothing = silence(t);
   const lost = new Promise<void>((resolve) => {
     const handlers = { onMessage() {}, onDisconnect: () => resolve() };
@@ -314,7 +314,7 @@ test("a line that is dead and does not say so is made anew", async (t) => {
   );
 });
 
-test("connections that are cut as soon as they stand are made less and less often, until one has stood for a while", async (t) => {
+test("the backoff grows while connections are cut at once, and resets after one has lasted", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => now);
   const waits: number[] = [];
@@ -346,7 +346,7 @@ test("connections that are cut as soon as they stand are made less and less ofte
     assert.ok(wait >= (longest[i] as number) / 2 && wait <= (longest[i] as number), `${i}: ${wait}`);
 });
 
-test("closed while it waits to connect for the first time, it says so", async () => {
+test("close() while waiting for the first connection rejects ready", async () => {
   server.close();
   const lost = new Promise<void>((resolve) => {
     stream = client.stream([{ channel: "balance" }], { onMessage() {}, onDisconnect: () => resolve() });
@@ -356,7 +356,7 @@ test("closed while it waits to connect for the first time, it says so", async ()
   await assert.rejects(stream!.ready, { code: "DISCONNECTED" });
 });
 
-test("a refusal ends it", async () => {
+test("a permanent refusal ends the stream", async () => {
   answer = ({ id }) => ({ op: "error", id, code: "TOKEN_INVALID", message: "no", retryable: false });
   const errors: string[] = [];
   stream = client.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
@@ -371,7 +371,7 @@ test("a refusal ends it", async () => {
   await assert.rejects(stream.ping(), refused);
 });
 
-test("what answers but is no perpd ends it, and the program goes on", async () => {
+test("a message from something other than perpd ends the stream, and the program continues", async () => {
   for (const said of ["hello", "", "null", "7", "[]", '"op"', "{}"]) {
     answer = () => null;
     const errors: string[] = [];
@@ -384,7 +384,7 @@ test("what answers but is no perpd ends it, and the program goes on", async () =
   }
 });
 
-test("what is on its way when it is closed is not to be tried again", async () => {
+test("close() rejects pending requests with an error that is not retryable", async () => {
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
   await stream.ready;
   answer = () => null;
@@ -395,7 +395,7 @@ test("what is on its way when it is closed is not to be tried again", async () =
   await refused;
 });
 
-test("closed, it hands on nothing more, also of what was on its way", async () => {
+test("after close() no message is delivered, not even one in flight", async () => {
   const got: number[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
     onMessage: ({ sequence }) => {
@@ -411,7 +411,7 @@ test("closed, it hands on nothing more, also of what was on its way", async () =
   assert.deepEqual(got, [5]);
 });
 
-test("a snapshot that is refused is not waited for: the program is told, and it ends", async () => {
+test("a refused resync ends the stream and calls onError", async () => {
   const errors: string[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
     onMessage() {},
@@ -428,7 +428,7 @@ test("a snapshot that is refused is not waited for: the program is told, and it 
   await assert.rejects(stream.ping(), { code: "PERMISSION_DENIED", retryable: false });
 });
 
-test("a snapshot that is put off comes with another connection", async () => {
+test("a resync with a retryable refusal reconnects", async () => {
   const reasons: string[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
     onMessage() {},
@@ -455,7 +455,7 @@ test("a snapshot that is put off comes with another connection", async () => {
   await requestCount(7);
 });
 
-test("a signature that another client of the key had before is no refusal: it signs again", async () => {
+test("a signature that another client used first is retried with a new one", async () => {
   const port = (server.address() as AddressInfo).port;
   const keyed = new PerpdClient({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "K", secret: "S", WebSocket });
   const answered = answer;
@@ -488,7 +488,7 @@ function reasons(of: PerpdClient, count: number): Promise<PerpdError[]> {
   });
 }
 
-test("a server that will never let it connect ends it, with what it says", async () => {
+test("a permanent handshake refusal ends the stream with the server's reason", async () => {
   const said = (status: number): object => ({ status, code: "NOT_PERPD", message: new RegExp(`\\(${status}\\b`) });
   const moved = { Location: "https://perpd.example/v1/ws" };
   const own = JSON.stringify({ code: "UPGRADE_REQUIRED", message: "This path speaks WebSocket.", retryable: false });
@@ -499,7 +499,7 @@ test("a server that will never let it connect ends it, with what it says", async
     [{ status: 200, text: "<html>It works!</html>" }, said(200)],
     [
       { status: 301, headers: moved },
-      { status: 301, code: "NOT_PERPD", message: /\(301, on to https:\/\/perpd\.example\/v1\/ws\)/ },
+      { status: 301, code: "NOT_PERPD", message: /\(301, redirect to https:\/\/perpd\.example\/v1\/ws\)/ },
     ],
     [
       { status: 426, text: own },
@@ -518,7 +518,7 @@ test("a server that will never let it connect ends it, with what it says", async
   assert.equal(refused, cases.length);
 });
 
-test("a server that does not let it connect for now is tried again, and why is told", async () => {
+test("a temporary handshake refusal is retried, and the reason is reported", async () => {
   const busy = { code: "TOO_MANY_SOCKETS", message: "This address has too many.", retryable: true };
   const cases: [refusal: NonNullable<typeof refusal>, code: string][] = [
     [{ status: 502, text: "<html>Bad Gateway</html>" }, "NOT_PERPD"],
@@ -538,7 +538,7 @@ test("a server that does not let it connect for now is tried again, and why is t
   }
 });
 
-test("whoever has been connected tries again whatever is said", async () => {
+test("a stream that was connected before retries after any refusal", async () => {
   const lost = reasons(client, 3);
   await stream!.ready;
   refusal = { status: 404, text: "<html>being deployed</html>" };
@@ -553,7 +553,7 @@ test("whoever has been connected tries again whatever is said", async () => {
   await requestCount(4);
 });
 
-test("a refusal is heard however long it is, and also when it is cut off", async (t) => {
+test("a handshake refusal is read even when it is endless or truncated", async (t) => {
   const cases: RequestListener[] = [
     (_request, response) => response.writeHead(404).write("x".repeat(100_000)),
     (_request, response) => response.writeHead(404).write("x", () => response.destroy()),
@@ -579,19 +579,19 @@ async function clientOf(t: TestContext, listener: RequestListener): Promise<Perp
   return new PerpdClient({ baseUrl: `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1`, WebSocket });
 }
 
-test("where nobody listens, that is the reason", async () => {
+test("a refused connection is reported as the reason", async () => {
   const nowhere = new PerpdClient({ baseUrl: "http://127.0.0.1:2/v1", WebSocket });
   const [reason] = await reasons(nowhere, 1);
   assert.equal(reason?.code, "DISCONNECTED");
   assert.match(reason.message, /no connection could be made: connect ECONNREFUSED 127\.0\.0\.1:2/);
 });
 
-test("what is no URL is said at once", () => {
+test("an invalid URL throws at once", () => {
   const nowhere = new PerpdClient({ baseUrl: "127.0.0.1:8080/v1", WebSocket });
   assert.throws(() => nowhere.stream([{ channel: "balance" }], { onMessage() {} }), SyntaxError);
 });
 
-test("closed before it was ready, it says so", async () => {
+test("close() before the subscription rejects ready", async () => {
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
   stream.close();
   await assert.rejects(stream.ready, { code: "DISCONNECTED" });

@@ -129,10 +129,10 @@ async function startsAnew(t: TestContext, program: string, ...args: string[]): P
   assert.deepEqual((await again.openOrders()).data, []);
 }
 
-test("the market maker with the TypeScript client takes back quotes that a killed exchange has not told it of", (t) =>
+test("the TypeScript market maker cancels quotes whose replies a killed exchange lost", (t) =>
   startsAnew(t, "dist/src/examples/market-maker.js", "BTC-PERP", "0.01"));
 
-test("a market maker that is refused, or knows no token, says so in a line and fails", async () => {
+test("a market maker without a valid token prints one line and fails", async () => {
   const cases: [program: string, env: Record<string, string>, args: string[], said: RegExp][] = [
     ["market-maker.js", {}, [], /^set PERPD_TOKEN .*\n$/],
     ["market-maker.js", { PERPD_TOKEN: "wrong" }, [], /^INVALID_TOKEN: .*\n$/],
@@ -152,7 +152,7 @@ test("a market maker that is refused, or knows no token, says so in a line and f
   }
 });
 
-test("each fits on a page", () => {
+test("each example is short enough for a page", () => {
   for (const name of ["market-maker.ts", "ccxt-market-maker.ts", "trade.py"]) {
     const lines = readFileSync(path(`src/examples/${name}`), "utf8")
       .trimEnd()
@@ -166,7 +166,7 @@ test("the page about clients shows the Python script as it is", () => {
   assert.ok(page.includes(`\`\`\`python\n${readFileSync(path("src/examples/trade.py"), "utf8")}\`\`\``));
 });
 
-test("the Python script, where Python has what it needs", async (t) => {
+test("the Python script runs, where its packages are installed", async (t) => {
   if (spawnSync(PYTHON, ["-c", "import requests, websockets"]).status !== 0)
     return t.skip("no Python with requests and websockets here");
   const trader = await openTrader(server);

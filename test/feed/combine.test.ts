@@ -43,7 +43,7 @@ for (const [why, given, price, stale, outliers, rules = {}] of CASES)
     );
   });
 
-test("the median of weights", () => {
+test("the weighted median", () => {
   const cases: [string, number][] = [
     ["a 1 5", 5],
     ["a 1 1, b 1 2, c 1 9", 2],

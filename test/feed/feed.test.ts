@@ -48,7 +48,7 @@ async function start(given: number[]) {
   return { source, state, feed, poll };
 }
 
-test("a price that has jumped is confirmed when its source says it again, and not by being handed on again", async () => {
+test("a price jump is confirmed by a new quote of its source, not by sending the same quote again", async () => {
   const given: number[] = [];
   const { source, state, feed, poll } = await start(given);
   await poll();
@@ -66,7 +66,7 @@ test("a price that has jumped is confirmed when its source says it again, and no
   assert.deepEqual([given.splice(0), state.indexTicks], [[2000, 2000, 2000], 2000]);
 });
 
-test("a price that there was no room for is handed on again", async () => {
+test("a price that the full queue refused is sent again", async () => {
   const given: number[] = [];
   const { state, feed, poll } = await start(given);
   state.hasRoom = false;

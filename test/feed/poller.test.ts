@@ -38,7 +38,7 @@ async function pollEach(poller: Poller): Promise<Polled> {
   return polled as Polled;
 }
 
-test("the middle of bid and ask, else the last price; the younger of both clocks", async () => {
+test("a quote is the mid of bid and ask, else the last price, and its age is never negative", async () => {
   const { poller } = start({
     "BTC/USDT": { bid: 99, ask: 101, last: 90, timestamp: NOW - 300 },
     "ETH/USDT": { last: 50, timestamp: NOW + 9000 },
@@ -49,7 +49,7 @@ test("the middle of bid and ask, else the last price; the younger of both clocks
   assert.equal(poller.quote("SOL-PERP"), undefined);
 });
 
-test("a quote grows old as ever when the machine's clock is set back", async () => {
+test("a quote ages correctly when the system clock is set back", async () => {
   const { poller, tickers, clock } = start({
     "BTC/USDT": { last: 100 },
     "ETH/USDT": { last: 50, timestamp: NOW - 100 },
@@ -64,7 +64,7 @@ test("a quote grows old as ever when the machine's clock is set back", async () 
   assert.deepEqual([price, stale], [null, ["x", "x"]]);
 });
 
-test("while it fails it is asked less and less often, then at its pace again; its last quote stays as old as it is", async () => {
+test("a failing source is polled with growing intervals until it recovers, and its last quote keeps its age", async () => {
   const { poller, tickers, clock } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": { last: 50 } });
   await pollEach(poller);
   const good = { ...tickers };
@@ -84,7 +84,7 @@ test("while it fails it is asked less and less often, then at its pace again; it
   assert.equal(poller.quote("BTC-PERP")?.time, 8000);
 });
 
-test("a symbol that is not listed is said and slows nobody down; no price is no quote", async () => {
+test("an unlisted symbol is reported without delaying others, and a ticker without a price gives no quote", async () => {
   for (const nothing of [{}, { last: 0 }, { last: Number.NaN }, { bid: 1 }, new Error("not listed")]) {
     const { poller } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": nothing });
     const { failure } = await pollEach(poller);
@@ -95,7 +95,7 @@ test("a symbol that is not listed is said and slows nobody down; no price is no 
   }
 });
 
-test("a market that hangs has failed after a while, is asked again, and holds no other back", async () => {
+test("a hanging market times out and is retried without delaying others", async () => {
   const { poller, tickers } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": HANGS });
   const hung = poller.poll("ETH-PERP");
   assert.deepEqual(await poller.poll("BTC-PERP"), { waitMs: 1000, failure: null });
@@ -106,11 +106,11 @@ test("a market that hangs has failed after a while, is asked again, and holds no
   assert.equal(poller.quote("ETH-PERP")?.price, 50);
 });
 
-test("whatever a source throws, it is said, and the source is asked again", async () => {
+test("anything that a source throws is reported, and the source is retried", async () => {
   const textless = Object.create(null);
   const cases: [thrown: unknown, said: string][] = [
-    [textless, "it threw what has no text"],
-    [{ message: textless }, "it threw what has no text"],
+    [textless, "an error without a message"],
+    [{ message: textless }, "an error without a message"],
     [null, "null"],
     [undefined, "undefined"],
     [Symbol("x"), "Symbol(x)"],

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openSource } from "../../src/feed/sources.ts";
 
-test("an exchange of ccxt by its id, and what is wrong with others", async () => {
+test("a ccxt exchange opens by its id, and unknown ids are refused", async () => {
   const source = await openSource({ exchange: "binance", options: { timeout: 1234 } });
   assert.equal(typeof source.fetchTicker, "function");
   assert.equal((source as unknown as { timeout: number }).timeout, 1234);
   for (const exchange of ["nowhere", "Exchange2", "version", "exchanges"])
-    await assert.rejects(openSource({ exchange }), /ccxt knows no exchange/);
+    await assert.rejects(openSource({ exchange }), /ccxt has no exchange/);
 });
 
-test("an exchange whose markets could not be loaded at first is asked for them again", async () => {
+test("after a failed market load the next poll loads the markets", async () => {
   const source = await openSource({ exchange: "kraken" });
   let asked = 0;
   const fetchMarkets = async () => {
@@ -26,7 +26,7 @@ test("an exchange whose markets could not be loaded at first is asked for them a
   assert.equal(asked, 2);
 });
 
-test("a module's default class, and a module without one", async (t) => {
+test("a module's default class is a source, and a module without one is refused", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-feed-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const good = join(folder, "good.mjs");

@@ -8,12 +8,12 @@ import { HOSTILE_STAGES } from "./hostile/stages.ts";
 const SHARE = 0.02;
 
 for (const { name, runs, run } of HOSTILE_STAGES)
-  test(`hostile ${name} change nothing, crash nothing and cause no error of the server's`, (t) => {
+  test(`hostile ${name} neither change state nor crash the server nor cause a server error`, (t) => {
     const seed = takeSeed("hostile.test");
     return run(seed, Math.ceil(runs * SHARE), (line) => t.diagnostic(line));
   });
 
-test("what was refused and yet done is noticed", () =>
+test("the check detects a request that was refused but executed", () =>
   AttackedExchange.run(
     () => {},
     async (victim) => {

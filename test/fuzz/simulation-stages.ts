@@ -5,9 +5,9 @@ import type { FuzzStage } from "./stage.ts";
 const SIMULATION_STEPS = 1000;
 const MARGIN_STEPS = 4000;
 
-/** The exchange under a scheduler that kills, delays and cuts the power: test/universe. Its inputs are steps. */
+/** The exchange under a scheduler that kills, delays and cuts the power: test/simulation. Its inputs are steps. */
 const simulation: FuzzStage = {
-  name: "universe",
+  name: "simulation",
   runs: 250_000,
   async run(seed, runs, say) {
     const totals = { transactions: 0, replies: 0, kills: 0, powerCuts: 0, stops: 0, diskFaults: 0, switches: 0 };

@@ -46,7 +46,7 @@ function quotingMaker(): { engine: ScriptedEngine; maker: Maker; bids: number[];
   return { engine, maker, bids: ids[BUY]!, asks: ids[SELL]! };
 }
 
-test("it begins with a cancel-all, and then quotes nine post-only levels a side around the index", () => {
+test("a maker starts with a cancel-all, then quotes nine post-only levels per side around the index", () => {
   const { engine } = startMaker();
   const places = engine.places();
   for (const side of [BUY, SELL]) {
@@ -57,7 +57,7 @@ test("it begins with a cancel-all, and then quotes nine post-only levels a side 
   for (const place of places) assert.equal(place.flags, POST_ONLY);
 });
 
-test("what dies with its symbol's thread has not happened: quotes are sent again, cancels begin anew", () => {
+test("commands lost with the symbol's thread are handled: quotes are sent again, and a lost cancel leads to a resync", () => {
   const { engine, maker } = startMaker();
   assert.equal(engine.places().length, 18);
   engine.lose();
@@ -72,13 +72,13 @@ test("what dies with its symbol's thread has not happened: quotes are sent again
   assert.ok(engine.commands().some(({ type }) => type === CancelAll.code));
 });
 
-test("while the index stands still nothing is sent", () => {
+test("nothing is sent while the index does not move", () => {
   const { engine, maker } = quotingMaker();
   beat(maker, 200);
   assert.deepEqual(engine.commands(), []);
 });
 
-test("only the quotes that a small move leaves behind are moved, cancel before place", () => {
+test("a small move replaces only the stale quotes, cancel before place", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 650_090;
   beat(maker);
@@ -103,7 +103,7 @@ test("a filled or closed level is quoted again", () => {
   );
 });
 
-test("bids never cross own asks that are still on their way in", () => {
+test("bids never cross own asks that are still in flight", () => {
   const { engine, maker } = startMaker();
   engine.answer(engine.accepted, isBid);
   const asks = engine.places().map(({ priceTicks }) => priceTicks);
@@ -117,7 +117,7 @@ test("bids never cross own asks that are still on their way in", () => {
   assert.equal(engine.places().filter(({ side }) => side === BUY).length, 9);
 });
 
-test("position and resting orders of a side never pass the limit of three budgets", () => {
+test("position plus open orders of a side never exceed three budgets", () => {
   const { engine, maker, bids, asks } = quotingMaker();
   const limitLots = engine.desk.lotsFor(3 * BUDGET_QUANTA);
   engine.desk.positionLots = Math.floor(limitLots * 0.95);
@@ -127,7 +127,7 @@ test("position and resting orders of a side never pass the limit of three budget
   assert.ok(engine.places().every(({ side }) => side === SELL));
 });
 
-test("a long maker asks nearer to the index than it bids, a short one the other way round", () => {
+test("a long maker asks nearer to the index than it bids, and a short one the reverse", () => {
   for (const sign of [1, -1]) {
     const engine = new ScriptedEngine();
     engine.desk.positionLots = sign * Math.floor(engine.desk.lotsFor(3 * BUDGET_QUANTA) / 2);
@@ -145,7 +145,7 @@ test("a long maker asks nearer to the index than it bids, a short one the other 
   }
 });
 
-test("refused for margin, it waits and comes back smaller; its courage returns", () => {
+test("after a margin refusal the maker waits, quotes smaller sizes, and recovers", () => {
   const { engine, maker } = startMaker();
   const lots = (): number => engine.places().reduce((sum, place) => sum + place.quantityLots, 0);
   const first = lots();
@@ -159,7 +159,7 @@ test("refused for margin, it waits and comes back smaller; its courage returns",
   assert.equal(engine.desk.sizeFactor, 1);
 });
 
-test("a cancel that is refused while the order should be open makes it begin anew", () => {
+test("a refused cancel of an open order leads to a resync", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 651_000;
   maker.cancelStaleQuotes();
@@ -171,7 +171,7 @@ test("a cancel that is refused while the order should be open makes it begin ane
   );
 });
 
-test("in a halt that it cannot cancel in it asks again every two seconds, and quotes as soon as it could", () => {
+test("in a halt without cancels the maker retries every two seconds, and quotes when the halt ends", () => {
   const { engine, maker } = quotingMaker();
   const halted = engine.refused("SYMBOL_HALTED");
   engine.market.indexTicks = 660_000;
@@ -189,7 +189,7 @@ test("in a halt that it cannot cancel in it asks again every two seconds, and qu
   assert.equal(engine.places().length, 18);
 });
 
-test("a cancel that comes too late for a fill is no reason to worry", () => {
+test("a cancel that arrives after the fill needs no resync", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 651_000;
   maker.cancelStaleQuotes();
@@ -199,7 +199,7 @@ test("a cancel that comes too late for a fill is no reason to worry", () => {
   assert.ok(engine.commands().every(isPlace));
 });
 
-test("without an index price, or without room in the rings, it is quiet", () => {
+test("a maker sends nothing without an index price or with full rings", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 0;
   beat(maker, 10);

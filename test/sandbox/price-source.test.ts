@@ -11,7 +11,7 @@ function path(instrument: Instrument, seed: number, lastTicks: number, steps: nu
   return Array.from({ length: steps }, () => price.step(elapsedMs));
 }
 
-test("the same seed gives the same path, another seed, symbol or first price another", () => {
+test("the same seed gives the same path, and another seed, symbol or first price a different one", () => {
   const first = path(BTC, 1, 0, 500);
   assert.deepEqual(path(BTC, 1, 0, 500), first);
   assert.notDeepEqual(path(BTC, 2, 0, 500), first);
@@ -20,7 +20,7 @@ test("the same seed gives the same path, another seed, symbol or first price ano
   assert.notDeepEqual(signs(path(BTC, 1, first[499]!, 500)), signs(first));
 });
 
-test("a first run begins near the market, a later one at the last price", () => {
+test("the first run starts near the anchor, and later ones at the last price", () => {
   const rows: [Instrument, lastTicks: number, ticks: number][] = [
     [BTC, 0, 650_000],
     [ETH, 0, 320_000],
@@ -31,18 +31,18 @@ test("a first run begins near the market, a later one at the last price", () => 
     assert.equal(new SimulatedPrice(instrument, 1, lastTicks).ticks, ticks, instrument.symbol);
 });
 
-test("an unknown asset has a price that its ladder holds", () => {
+test("the price of an unknown asset is within its price range", () => {
   const small = compileInstrument({ ...SOL.config, symbol: "X-PERP", baseAsset: "X", maxPrice: "10" });
   const price = new SimulatedPrice(small, 1, 0);
   assert.ok(price.ticks > 0 && price.ticks <= small.maxPriceTicks / 2);
 });
 
-test("where the ladder has one price, that is it", () => {
+test("a range with one price gives that price", () => {
   const flat = compileInstrument({ ...SOL.config, maxPrice: SOL.config.tickSize });
   assert.deepEqual(path(flat, 1, 0, 3), [1, 1, 1]);
 });
 
-test("a second moves the price by a plausible bit, and most seconds do move it", () => {
+test("the price moves a plausible amount in most seconds", () => {
   for (const instrument of [BTC, ETH, SOL]) {
     const ticks = path(instrument, 5, 0, 3600);
     const moves = ticks.slice(1).map((now, i) => Math.abs(now / ticks[i]! - 1));
@@ -51,7 +51,7 @@ test("a second moves the price by a plausible bit, and most seconds do move it",
   }
 });
 
-test("over a year, in hours, the price wanders and comes back", () => {
+test("over a year the price wanders and reverts", () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const ticks = path(BTC, seed, 0, 365 * 24, 3_600_000);
     assert.ok(Math.min(...ticks) > 650_000 * 0.6 && Math.max(...ticks) < 650_000 * 1.6, `seed ${seed}`);

@@ -4,14 +4,14 @@ import { Random } from "../../src/sandbox/random.ts";
 
 const draws = (random: Random, count: number): number[] => Array.from({ length: count }, () => random.uniform());
 
-test("the same seed and stream give the same numbers, another seed or stream others", () => {
+test("the same seed and stream give the same numbers, and others give different ones", () => {
   const first = draws(new Random(7, "a"), 50);
   assert.deepEqual(draws(new Random(7, "a"), 50), first);
   assert.notDeepEqual(draws(new Random(8, "a"), 50), first);
   assert.notDeepEqual(draws(new Random(7, "b"), 50), first);
 });
 
-test("a seed gives the same numbers on every machine and in every version", () => {
+test("the numbers of a seed are fixed", () => {
   const random = new Random(1);
   assert.deepEqual(
     [random.uniform(), random.uniform(), random.uniform()],
@@ -19,7 +19,7 @@ test("a seed gives the same numbers on every machine and in every version", () =
   );
 });
 
-test("the distributions have the moments that their names promise", () => {
+test("the distributions have the expected moments", () => {
   const count = 100_000;
   const random = new Random(3);
   const moments = (draw: () => number): { mean: number; variance: number; least: number; most: number } => {

@@ -83,7 +83,7 @@ function place(engine: OneThreadEngine, order: { accountId: number; side: Side; 
   return engine.replies(BTC, command)[0] as Message;
 }
 
-test("within three seconds of the start every book is two-sided and trades print", async () => {
+test("within three seconds of the start every book has two sides and trades happen", async () => {
   const engine = new OneThreadEngine();
   const { trades } = watchTrades(engine);
   await startSandbox(engine);
@@ -93,7 +93,7 @@ test("within three seconds of the start every book is two-sided and trades print
     assert.ok(trades.filter((trade) => trade.tradeId % 256 === id).length >= 2, symbol);
 });
 
-test("the same seed gives the same run, another seed another", async () => {
+test("the same seed gives the same run, and another seed a different one", async () => {
   const runOf = async (seed: number): Promise<unknown> => {
     const engine = new OneThreadEngine();
     await startSandbox(engine, { seed });
@@ -105,7 +105,7 @@ test("the same seed gives the same run, another seed another", async () => {
   assert.notDeepEqual(await runOf(2), first);
 });
 
-test("half an hour: positions stay bounded, no refusals, no self-trades, modest traffic, books that add up", async () => {
+test("over half an hour positions stay bounded, without refusals or self-trades, and the books add up", async () => {
   const engine = new OneThreadEngine();
   const { trades, positions } = watchTrades(engine);
   await startSandbox(engine, { seed: 11 });
@@ -123,7 +123,7 @@ test("half an hour: positions stay bounded, no refusals, no self-trades, modest 
   assertTwoSided(engine);
 });
 
-test("full rings stop the bots for as long as they last", async () => {
+test("bots pause while the rings are full", async () => {
   const engine = new OneThreadEngine();
   await startSandbox(engine);
   run(engine, 5);
@@ -137,7 +137,7 @@ test("full rings stop the bots for as long as they last", async () => {
   assert.deepEqual(engine.refusals, []);
 });
 
-test("a maker that lost replies cancels everything and quotes anew", async () => {
+test("a maker that lost replies cancels everything and quotes again", async () => {
   const engine = new OneThreadEngine();
   await startSandbox(engine);
   run(engine, 5);
@@ -156,7 +156,7 @@ test("a maker that lost replies cancels everything and quotes anew", async () =>
   }
 });
 
-test("after a restart bots go on with their positions, their money and their prices, and old quotes are gone", async () => {
+test("after a restart bots keep positions, money and prices, and their old quotes are canceled", async () => {
   const engine = new OneThreadEngine();
   const { positions } = watchTrades(engine);
   const first = await startSandbox(engine);
@@ -175,7 +175,7 @@ test("after a restart bots go on with their positions, their money and their pri
   assert.equal(cancels.length, 2 * 2 * engine.instruments.length);
 });
 
-test("stopped, it sends nothing more", async () => {
+test("after stop() nothing is sent", async () => {
   const engine = new OneThreadEngine();
   const sandbox = await startSandbox(engine);
   run(engine, 2);
@@ -185,7 +185,7 @@ test("stopped, it sends nothing more", async () => {
   assert.equal(engine.asked.length, asked);
 });
 
-test("stopped before it could start, it says so and sends nothing", async () => {
+test("stop() during the start rejects it, and nothing is sent", async () => {
   const engine = new OneThreadEngine();
   engine.full = true;
   const sandbox = new Sandbox(engine, {
@@ -202,7 +202,7 @@ test("stopped before it could start, it says so and sends nothing", async () => 
   assert.equal(engine.asked.length, 0);
 });
 
-test("without bots prices move and nobody trades", async () => {
+test("without bots prices move and nothing trades", async () => {
   const engine = new OneThreadEngine();
   const { trades } = watchTrades(engine);
   await startSandbox(engine, { bots: false });
@@ -213,7 +213,7 @@ test("without bots prices move and nobody trades", async () => {
   assert.equal(engine.audit(LEDGER).accounts, 0);
 });
 
-test("with the operator's prices bots wait for one, then quote around it", async () => {
+test("with operator prices the bots wait for the first price, then quote around it", async () => {
   const engine = new OneThreadEngine();
   await startSandbox(engine, { priceSource: "operator" });
   run(engine, 5);
@@ -226,7 +226,7 @@ test("with the operator's prices bots wait for one, then quote around it", async
   assert.equal(describe(engine, 2).bids.length, 0);
 });
 
-test("against a customer who only buys, makers lean and end at their limit, and none of them is refused", async () => {
+test("against a one-sided buyer the makers skew their quotes up to their limit without refusals", async () => {
   const engine = new OneThreadEngine();
   const { positions } = watchTrades(engine);
   await startSandbox(engine);
@@ -246,7 +246,7 @@ test("against a customer who only buys, makers lean and end at their limit, and 
   assert.ok(describe(engine, BTC).bids.length >= 8);
 });
 
-test("a customer's quote in the way makes the makers wait, not shout", async () => {
+test("a customer's order inside the makers' quotes makes them wait, not resend at once", async () => {
   const engine = new OneThreadEngine();
   await startSandbox(engine, { priceSource: "operator" });
   engine.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
@@ -261,7 +261,7 @@ test("a customer's quote in the way makes the makers wait, not shout", async () 
   assert.ok(engine.asked.length - asked < 30 * 20, `${engine.asked.length - asked} commands`);
 });
 
-test("bots that fall below half their money get more from the faucet, once a day", async () => {
+test("bots below half of their budget are topped up once a day", async () => {
   const engine = new OneThreadEngine();
   await startSandbox(engine, { priceSource: "operator" });
   engine.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
@@ -288,7 +288,7 @@ test("bots that fall below half their money get more from the faucet, once a day
   assertEquity(700_000);
 });
 
-test("a faucet with little to give makes small bots", async () => {
+test("a small faucet cap gives bots small budgets", async () => {
   const engine = new OneThreadEngine(undefined, 20_000e6);
   await startSandbox(engine, { faucetCapQuanta: 20_000e6 });
   run(engine, 10);
@@ -296,7 +296,7 @@ test("a faucet with little to give makes small bots", async () => {
   assert.deepEqual(engine.refusals, []);
 });
 
-test("a market lives on a small faucet, and where positions and orders may not be as large, as small or as many as usual", async () => {
+test("the market works with a small faucet and with tight limits on positions and orders", async () => {
   const [btc] = DEFAULT_INSTRUMENTS as [InstrumentConfig];
   const riskTiers = [{ maxNotional: "5000", maxLeverage: 20, maintenanceMarginRate: "0.01" }];
   const configs: [Partial<InstrumentConfig>, faucetCapQuanta: Quanta][] = [
@@ -317,7 +317,7 @@ test("a market lives on a small faucet, and where positions and orders may not b
   }
 });
 
-test("a dry faucet is warned of, and nothing else happens", async () => {
+test("a faucet without money gives a warning and nothing else", async () => {
   const engine = new OneThreadEngine(undefined, 0);
   const warnings: string[] = [];
   await startSandbox(engine, { faucetCapQuanta: 1e12, warn: (message) => warnings.push(message) });
@@ -326,7 +326,7 @@ test("a dry faucet is warned of, and nothing else happens", async () => {
   assert.match(warnings[0] ?? "", /DEPOSIT_CAP/);
 });
 
-test("the insurance fund is given its means once", async () => {
+test("the insurance fund is seeded once", async () => {
   const engine = new OneThreadEngine();
   (await startSandbox(engine, { bots: false, insuranceSeedQuanta: 7e6 })).stop();
   assert.equal(engine.marginTable.equity(INSURANCE_ACCOUNT), 7e6);
@@ -335,7 +335,7 @@ test("the insurance fund is given its means once", async () => {
   assert.deepEqual(engine.audit(LEDGER).faults, []);
 });
 
-test("the demo account is the same every time, funded once, and each token opens it", async () => {
+test("the demo account is the same every time, funded once, and every token of it works", async () => {
   const engine = new OneThreadEngine();
   const options = { expiresAt: engine.time + 1000, faucetCapQuanta: 1e12 };
   const first = await openDemoAccount(engine, options);
@@ -350,7 +350,7 @@ test("the demo account is the same every time, funded once, and each token opens
   assert.deepEqual(hashes, [hashToken(first.token), hashToken(second.token)]);
 });
 
-test("a faucet cap that was changed stops neither the demo account nor the bots", async () => {
+test("a changed faucet cap affects neither the demo account nor the bots", async () => {
   const engine = new OneThreadEngine();
   await openDemoAccount(engine, { expiresAt: engine.time + 1000, faucetCapQuanta: 1e12 });
   (await startSandbox(engine)).stop();
@@ -359,7 +359,7 @@ test("a faucet cap that was changed stops neither the demo account nor the bots"
   await startSandbox(engine, { faucetCapQuanta: 5e6 });
 });
 
-test("the demo account takes what a smaller faucet gives", async () => {
+test("a small faucet cap limits the demo account's deposit", async () => {
   const engine = new OneThreadEngine(undefined, 5e6);
   const { accountId } = await openDemoAccount(engine, { expiresAt: engine.time + 1000, faucetCapQuanta: 5e6 });
   assert.equal(engine.marginTable.equity(accountId), 5e6);

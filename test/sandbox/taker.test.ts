@@ -27,7 +27,7 @@ const fillAll =
     engine.desk.positionLots += place.side === BUY ? place.quantityLots : -place.quantityLots;
   };
 
-test("about one order a second, some at market and some with a limit near the mark, all IOC", () => {
+test("a taker sends about one order per second, at market or with a limit near the mark, all IOC", () => {
   const engine = new ScriptedEngine();
   const orders = runTaker(engine, 4 * 1000, fillAll(engine));
   assert.ok(orders.length > 900 && orders.length < 2500, `${orders.length} orders`);
@@ -44,7 +44,7 @@ test("about one order a second, some at market and some with a limit near the ma
   }
 });
 
-test("the position stays within a fifth of its money even when only its buys are filled", () => {
+test("the position stays within a fifth of the budget even when only buys fill", () => {
   const engine = new ScriptedEngine();
   const limitLots = engine.desk.lotsFor(0.2 * BUDGET_QUANTA);
   const orders = runTaker(engine, 20_000, (place) => {
@@ -56,7 +56,7 @@ test("the position stays within a fifth of its money even when only its buys are
   assert.ok(last.filter(({ side }) => side === BUY).length < 10);
 });
 
-test("some minutes are livelier than others", () => {
+test("some minutes have bursts", () => {
   const engine = new ScriptedEngine();
   const times: number[] = [];
   const taker = new Taker(engine.desk, new Random(3, "taker"));
@@ -73,7 +73,7 @@ test("some minutes are livelier than others", () => {
   assert.ok(variance / mean > 1, `variance ${variance}, mean ${mean}`);
 });
 
-test("one order at a time; one that is never answered is given up after a while", () => {
+test("a taker has one order in flight, and gives up a lost one", () => {
   const engine = new ScriptedEngine();
   const taker = new Taker(engine.desk, new Random(1, "taker"));
   const beats: number[] = [];
@@ -85,7 +85,7 @@ test("one order at a time; one that is never answered is given up after a while"
   for (let i = 1; i < beats.length; i++) assert.ok(beats[i]! - beats[i - 1]! >= 80, beats.join());
 });
 
-test("an order that could not be sent is not waited for", () => {
+test("an order that could not be sent is not awaited", () => {
   const engine = new ScriptedEngine();
   const taker = new Taker(engine.desk, new Random(1, "taker"));
   let tries = 0;
@@ -99,7 +99,7 @@ test("an order that could not be sent is not waited for", () => {
   assert.ok(tries > 2, `${tries} tries`);
 });
 
-test("refused for margin it orders less", () => {
+test("after a margin refusal the taker sends smaller orders", () => {
   const engine = new ScriptedEngine();
   const taker = new Taker(engine.desk, new Random(1, "taker"));
   while (engine.desk.sizeFactor > 0.1) {
@@ -111,7 +111,7 @@ test("refused for margin it orders less", () => {
   assert.ok(small < usual / 2, `${small} of ${usual}`);
 });
 
-test("no price, no order", () => {
+test("without a price no order is sent", () => {
   const engine = new ScriptedEngine();
   engine.market.markTicks = 0;
   assert.equal(runTaker(engine, 1000, () => {}).length, 0);

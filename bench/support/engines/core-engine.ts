@@ -20,7 +20,7 @@ import {
 import { Fills } from "../orders/fills.ts";
 import type { OrderStream } from "../orders/order-stream.ts";
 
-/** Runs a stream one operation at a time, and says what was traded. */
+/** Runs a stream one operation at a time and records its fills. */
 export interface Engine {
   readonly name: string;
   readonly fills: Fills;
@@ -30,10 +30,12 @@ export interface Engine {
 type LimitOptions = Parameters<OrderBook["limit"]>[0];
 const TIME = 1_700_000_000_000;
 const [BTC] = DEFAULT_INSTRUMENTS;
-/** Some streams rest more orders of one account than an exchange would let. */
+/** Some streams rest more orders per account than an exchange would allow. */
 const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
 
-/** The core as it runs in a worker: margin, matching, positions, fees, cells and events; only the bytes are left out. */
+/**
+ * The core as in a worker: margin, matching, positions, fees, margin table and events. Only serialization is left out.
+ */
 export class CoreRunner implements Transaction {
   readonly time = TIME;
   readonly fills = new Fills();
@@ -41,14 +43,11 @@ export class CoreRunner implements Transaction {
   readonly marginTable: MarginTable;
   private sequence = 0;
 
-  /**
-   * Accounts are open and funded, richly unless told otherwise, and there is a price. `beside`: another symbol of the same
-   * accounts.
-   */
-  constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: CoreRunner) {
-    this.marginTable = beside?.marginTable ?? MarginTable.allocate(Math.max(65_536, 2 * restingAccounts));
+  /** Opens and funds the accounts and sets a price. `sharing`: another symbol whose accounts to share. */
+  constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, sharing?: CoreRunner) {
+    this.marginTable = sharing?.marginTable ?? MarginTable.allocate(Math.max(65_536, 2 * restingAccounts));
     this.actor = new SymbolActor(instrument, this.marginTable);
-    if (beside === undefined) {
+    if (sharing === undefined) {
       const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.marginTable);
       for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this);
       this.marginTable.commit();
@@ -69,7 +68,7 @@ export class CoreRunner implements Transaction {
     this.marginTable.commit();
   }
 
-  /** A share of what the last command has begun. Returns whether more is left. */
+  /** Runs a slice of the last command's background work. Returns true when more is left. */
   runBackground(): boolean {
     const more = this.actor.runBackground(this);
     this.actor.settle(++this.sequence, TIME);
@@ -82,13 +81,13 @@ export function perpdEngine(stream: OrderStream, restingAccounts = RESTING_ACCOU
   return engineOf(new CoreRunner(restingAccounts), stream, restingAccounts);
 }
 
-/** An engine for each stream: symbols of one worker, with the same accounts. */
+/** One engine per stream: symbols of one worker with shared accounts. */
 export function perpdSymbols(streams: readonly OrderStream[]): Engine[] {
-  let beside: CoreRunner | undefined;
+  let sharing: CoreRunner | undefined;
   return streams.map((stream, i) => {
     const instrument = compileInstrument({ ...BENCH_INSTRUMENT.config, id: BENCH_INSTRUMENT.id + i });
-    const core = new CoreRunner(RESTING_ACCOUNTS, undefined, instrument, beside);
-    beside ??= core;
+    const core = new CoreRunner(RESTING_ACCOUNTS, undefined, instrument, sharing);
+    sharing ??= core;
     return engineOf(core, stream, RESTING_ACCOUNTS);
   });
 }
@@ -98,7 +97,7 @@ function engineOf(core: CoreRunner, stream: OrderStream, restingAccounts: number
   return { name: "perpd", fills: core.fills, run: (i) => core.decide(commands.at(i)) };
 }
 
-/** The npm package: matching alone, no margin, no accounts. */
+/** The npm package nodejs-order-book: matching only, no margin, no accounts. */
 export function peerEngine(stream: OrderStream): Engine {
   const book = new OrderBook();
   const fills = new Fills();

@@ -3,12 +3,12 @@ import { type OrderStream, orderStream } from "../orders/order-stream.ts";
 import { peerEngine, perpdEngine } from "./core-engine.ts";
 import { operationLatency, operationsPerSecond } from "./engine-speed.ts";
 
-/** What is asked of an engine, on the stream that these arguments of orderStream() make. */
+/** A measurement of an engine, on the stream that these arguments of orderStream() make. */
 export interface EngineTask {
-  /** "rate" is answered by operations a second, "latency" by a Latency. */
+  /** "rate" returns operations per second, "latency" a Latency. */
   what: "rate" | "latency";
   stream: Parameters<typeof orderStream>;
-  /** For a rate, as rate() takes it. */
+  /** For "rate": see operationsPerSecond(). */
   leastSeconds?: number;
 }
 

@@ -6,8 +6,8 @@ import type { Engine } from "./core-engine.ts";
 export type MakeEngine = (stream: OrderStream) => Engine;
 
 /**
- * Operations a second once the book is filled and what is not timed is over: of one pass over the stream, or of as many as
- * take `leastSeconds` together, so that a fast engine is not measured in a shorter moment than a slow one.
+ * Operations per second after the prefill and the untimed part. Repeats the stream until `leastSeconds` are measured,
+ * so that fast and slow engines are measured for similar times.
  */
 export function operationsPerSecond(make: MakeEngine, stream: OrderStream, leastSeconds = 0): number {
   let passes = 0;
@@ -23,7 +23,7 @@ export function operationsPerSecond(make: MakeEngine, stream: OrderStream, least
   return (passes * (stream.length - stream.timedFrom)) / seconds;
 }
 
-/** In a pass of its own, since looking at the clock costs about as much as an order does. */
+/** Latency of each operation. A separate pass, since reading the clock costs about as much as an order. */
 export function operationLatency(make: MakeEngine, stream: OrderStream): Latency {
   const histogram = newHistogram();
   const engine = engineWithBook(make, stream);

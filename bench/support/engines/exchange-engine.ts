@@ -6,20 +6,20 @@ import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import { Refused } from "../../../src/core/protocol/replies.ts";
 import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "../orders/commands.ts";
 
-/** Asked at once while a stream is prepared. */
+/** Requests in flight while a stream is prepared. */
 const WINDOW = 256;
 
-/** Longer than a bench: nobody gives prices while a stream runs. */
+/** Longer than any benchmark: no prices come while a stream runs. */
 const MAX_INDEX_AGE_MS = 3_600_000;
 
-/** The settings of an exchange on a folder, with a faucet that gives all that a stream needs. */
+/** Settings of an exchange on a folder, with a faucet cap that is high enough for any stream. */
 export function benchConfig(dataFolder: string, changes: Partial<Config> = {}): Config {
   const invocation = loadConfig(["start", "--data", dataFolder], {});
   if (invocation.kind !== "start") throw new Error("the configuration starts nothing");
   return { ...invocation.config, faucetCapQuanta: FAUCET_CAP_QUANTA, maxIndexAgeMs: MAX_INDEX_AGE_MS, ...changes };
 }
 
-/** The ring road without a front: this thread asks. Any thread's death ends the bench. */
+/** Starts the pipeline without a gateway: this thread sends the requests. The death of a thread ends the benchmark. */
 export async function startEngine(config: Config): Promise<Host> {
   const host = await Host.start(config, () => {});
   host.onFatal = (error) => {
@@ -29,10 +29,10 @@ export async function startEngine(config: Config): Promise<Host> {
   return host;
 }
 
-/** The instrument that streams trade. */
+/** The instrument that the streams trade. */
 export const benchInstrument = (host: Host): Instrument => host.instruments[0];
 
-/** Opens the accounts and sets the price that a stream's commands expect, on an empty folder. */
+/** Opens the accounts and sets the price that a stream needs, on an empty folder. */
 export async function prepareEngine(host: Host): Promise<void> {
   const commands = [...openAccounts()];
   await requestAll(host, LEDGER, (i) => commands[i], 0, commands.length, WINDOW);
@@ -40,8 +40,8 @@ export async function prepareEngine(host: Host): Promise<void> {
 }
 
 /**
- * Asks the commands from `from` to `to`, with `window` of them on their way at a time. Resolves when the last is answered;
- * rejects when one is refused.
+ * Sends the commands `from` to `to` (exclusive), with `window` of them in flight. Resolves with the last reply; rejects
+ * when a command is refused.
  */
 export function requestAll(
   host: Host,
@@ -54,17 +54,17 @@ export function requestAll(
   return new Promise((resolve, reject) => {
     let next = from;
     let answered = from;
-    const askNext = (): void => {
+    const sendNext = (): void => {
       const command = commandAt(next++);
       const asked = host.request(actorId, command, (transaction) => {
         if (transaction === null) return reject(new Error("the actor has died"));
         if (transaction.messages[transaction.eventCount]?.type === Refused.code)
           return reject(new Error(`refused: ${JSON.stringify(transaction.messages[transaction.eventCount])}`));
         if (++answered === to) resolve();
-        else if (next < to) askNext();
+        else if (next < to) sendNext();
       });
       if (!asked) reject(new Error("the engine is full"));
     };
-    while (next < Math.min(to, from + window)) askNext();
+    while (next < Math.min(to, from + window)) sendNext();
   });
 }

@@ -4,11 +4,11 @@ import { recordedStream } from "../orders/order-stream.ts";
 import { benchConfig, benchInstrument, prepareEngine, requestAll, startEngine } from "./exchange-engine.ts";
 
 /**
- * An exchange without a front, on the folder of the first argument. "record": runs the recorded stream through it and says
- * at which sequence it ended. "start": says how long the start took, in milliseconds. Then it waits for a signal; SIGTERM stops it in order.
+ * An exchange without a gateway, on the folder of the first argument. "record": runs the recorded stream and prints its
+ * last sequence. "start": prints how long the start took, in ms. Then it waits for a signal; SIGTERM stops it in order.
  */
 const IN_FLIGHT = 256;
-/** Never, while a bench runs. */
+/** Longer than any benchmark. */
 const SNAPSHOT_INTERVAL_MS = 3_600_000;
 
 const [dataFolder = "", task] = process.argv.slice(2);

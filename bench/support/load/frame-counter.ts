@@ -2,19 +2,19 @@ const TEXT = 1;
 const PING = 9;
 const END_OF_HEAD = "\r\n\r\n";
 
-/** Counts the text frames that a WebSocket server sends, without looking into them: as little as a client can do. */
+/** Counts the text frames of a WebSocket server without reading them: the least work of a client. */
 export class FrameCounter {
   texts = 0;
-  /** Of all texts. */
+  /** Payload bytes of all text frames. */
   payloadBytes = 0;
   pings = 0;
-  /** While it is not null the answer to the handshake is still coming in. */
+  /** The handshake response so far; null when it is complete. */
   private answer: string | null = "";
   private readonly header = new Uint8Array(10);
   private headerBytes = 0;
   protected payloadLeft = 0;
 
-  /** Takes the next `length` bytes from the server. */
+  /** Reads the next `length` bytes from the server. */
   feed(bytes: Buffer, length: number): void {
     let at = this.answer === null ? 0 : this.endOfAnswer(bytes, length);
     while (at < length) {
@@ -30,7 +30,7 @@ export class FrameCounter {
     }
   }
 
-  /** For whoever does look: the next piece of a payload, its last one when `payloadLeft` is 0. */
+  /** For subclasses that read payloads: the next piece; `payloadLeft` is 0 at the last one. */
   protected onPayload(_bytes: Buffer, _from: number, _to: number): void {}
 
   private endOfAnswer(bytes: Buffer, length: number): number {
@@ -43,7 +43,7 @@ export class FrameCounter {
     return end + END_OF_HEAD.length - before;
   }
 
-  /** A header is complete. */
+  /** Handles a complete frame header. */
   private begin(): void {
     const { header } = this;
     this.headerBytes = 0;

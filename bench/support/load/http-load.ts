@@ -5,14 +5,14 @@ import autocannon from "autocannon";
 import { temporaryFolder } from "../folder.ts";
 import { outputOf, spawnProgram } from "../processes.ts";
 
-/** Requests over and over on so many connections, one at a time on each. */
+/** Requests repeated on `connections` connections, one in flight on each. */
 export interface HttpLoad {
   url: string;
   method: "GET" | "POST";
   connections: number;
   headers: Record<string, string>;
   body?: string;
-  /** What is sent in turns instead, where no two requests may be alike. There must be enough of them. */
+  /** Requests to send in turn instead, where no two may be equal. There must be enough of them. */
   each?: readonly Request[];
 }
 
@@ -24,7 +24,7 @@ export interface Request {
 export interface Measured {
   /** Requests a second. */
   rate: number;
-  /** Microseconds; null where the generator cannot tell. */
+  /** Microseconds; null when the generator cannot measure them. */
   latency: { p50: number; p99: number } | null;
 }
 
@@ -35,12 +35,12 @@ export interface LoadGenerator {
 }
 
 /**
- * What users run. It takes a core to itself at about 35k requests a second, so it is the limit where a server is faster,
- * and it counts latency in whole milliseconds, which says nothing here.
+ * The tool that users run. One core gives about 35k requests/s, so it limits faster servers. It counts latency in whole
+ * milliseconds, too coarse here.
  */
 export const AUTOCANNON: LoadGenerator = { name: "autocannon", run: runAutocannon };
 
-/** Takes about half a core, counts microseconds. Null where it is not installed. */
+/** Needs about half a core and measures microseconds. Null when it is not installed. */
 export const WRK: LoadGenerator | null =
   spawnSync("wrk", ["--version"]).error === undefined ? { name: "wrk", run: runWrk } : null;
 
@@ -91,10 +91,10 @@ async function runWrk(load: HttpLoad, seconds: number): Promise<Measured> {
   }
 }
 
-/** Stands for the end of a line in the file that wrk reads requests from, one to a line. */
+/** Replaces line ends in the file of requests, which has one request per line. */
 const LINE_END = "\t";
 
-/** Whole HTTP requests, so that wrk need not put one together while it measures. */
+/** Complete HTTP requests, so that wrk does not build any while it measures. */
 function rawRequests({ url, method, headers, body = "", each }: HttpLoad): string[] {
   const { host, pathname, search } = new URL(url);
   const head = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...headerLines(headers)];

@@ -1,18 +1,18 @@
 import { FrameCounter } from "./frame-counter.ts";
 
-/** How answers begin. The order's id is next. */
+/** The start of each reply; the order's id follows. */
 export const PLACED = '{"op":"order.place","id":1,"status":201,"result":{"orderId":"';
 export const CANCELED = '{"op":"order.cancel","id":2,"status":200,"result":{"orderId":"';
 const QUOTE = 34;
 const MAX_ID_LENGTH = 17;
 
-/** Reads of the answers to orders and cancels no more than a client must to go on. */
+/** Reads from the replies to orders and cancels only what a client needs to continue. */
 export class QuoteAnswers extends FrameCounter {
   canceled = 0;
-  /** Bytes of all answers of a kind. */
+  /** Total bytes of the replies of each kind. */
   placedBytes = 0;
   canceledBytes = 0;
-  /** The ids of orders that have been placed, until they are taken. */
+  /** Ids of placed orders that takePlaced() has not returned yet. */
   private placed: string[] = [];
   private readonly head = Buffer.alloc(CANCELED.length + MAX_ID_LENGTH);
   private headBytes = 0;

@@ -2,20 +2,20 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { FrameCounter } from "./frame-counter.ts";
 
-/** Of all sockets: what one has read is done with before the next one reads. */
+/** Shared by all sockets: each read is processed before the next. */
 const buffer = Buffer.allocUnsafe(64 * 1024);
 const TEXT = 0x81;
 const PONG = 0x8a;
 
-/** A WebSocket client that counts what it is sent and answers pings: a library would be the limit. */
+/** A WebSocket client that counts messages and answers pings. A library would be too slow. */
 export class SocketClient {
   readonly counter: FrameCounter;
-  /** Called when something has come in. */
+  /** Called after each read. */
   onFrames: () => void = () => {};
   private readonly socket: Socket;
   private pings = 0;
 
-  /** Resolves when the server has taken the handshake. */
+  /** Resolves when the handshake is accepted. */
   static open(url: string, counter = new FrameCounter()): Promise<SocketClient> {
     return new Promise((resolve, reject) => {
       new SocketClient(url, counter, resolve, reject);
@@ -58,10 +58,10 @@ export class SocketClient {
 /** ASCII. */
 export const textFrame = (text: string): Buffer => Buffer.from(frameText(text), "latin1");
 
-/** The frame's bytes as characters, to be put together with others. */
+/** The frame's bytes as characters, for concatenation with others. */
 export const frameText = (text: string): string => maskedFrame(TEXT, text);
 
-/** A client must mask what it sends; a mask of zeros changes nothing. */
+/** Clients must mask frames; a mask of zeros changes nothing. */
 function maskedFrame(first: number, text: string): string {
   const { length } = text;
   const head = length < 126 ? [first, 0x80 | length] : [first, 0x80 | 126, length >> 8, length & 255];

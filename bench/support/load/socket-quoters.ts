@@ -1,14 +1,14 @@
 import { QuoteAnswers } from "./quote-answers.ts";
 import { frameText, SocketClient, textFrame } from "./socket-client.ts";
 
-/** Orders placed and canceled over and over on WebSockets of a process of its own, so many requests under way on each. */
+/** Places and cancels orders on WebSockets in a separate process, with `inFlight` requests in flight on each. */
 export interface SocketQuotersTask {
   url: string;
   connections: number;
   inFlight: number;
-  /** What each says first and is answered before it begins; "" = nothing. */
+  /** First message of each connection, which waits for its reply; "" = none. */
   openingMessage: string;
-  /** A request that places an order, with the id 1. */
+  /** A message that places an order, with the id 1. */
   request: string;
 }
 
@@ -16,12 +16,12 @@ export interface QuotersMeasurement {
   seconds: number;
 }
 
-/** What one measurement says. */
+/** The result of one measurement. */
 export interface Quoted {
-  /** Orders that were placed and canceled. */
+  /** Orders placed and canceled. */
   pairs: number;
   seconds: number;
-  /** Bytes of the answers to one order and one cancel. */
+  /** Mean bytes of the replies to an order and to a cancel. */
   placedBytes: number;
   canceledBytes: number;
 }
@@ -56,7 +56,7 @@ function totals(quoters: readonly SocketQuoter[]): Pick<QuoteAnswers, "canceled"
   };
 }
 
-/** One connection. An order that is placed is canceled at once, and another one takes its place. */
+/** One connection. Each placed order is canceled at once and replaced by another. */
 class SocketQuoter {
   readonly answers: QuoteAnswers;
   private readonly socket: SocketClient;
@@ -84,23 +84,23 @@ class SocketQuoter {
     this.inFlight = inFlight;
   }
 
-  /** Resolves when the time is over and everything has been canceled. */
+  /** Resolves after `ms`, when everything has been canceled. */
   quote(ms: number): Promise<void> {
     const { answers, socket, place } = this;
     const until = performance.now() + ms;
     let seen = answers.canceled;
-    let underWay = this.inFlight;
+    let inFlight = this.inFlight;
     return new Promise((resolve) => {
       socket.onFrames = () => {
         const canceled = answers.canceled - seen;
         seen = answers.canceled;
         const placing = performance.now() < until ? canceled : 0;
-        underWay += placing - canceled;
+        inFlight += placing - canceled;
         const frames = answers.takePlaced().map(cancelFrame).join("") + place.repeat(placing);
         if (frames !== "") socket.send(Buffer.from(frames, "latin1"));
-        if (underWay === 0) resolve();
+        if (inFlight === 0) resolve();
       };
-      socket.send(Buffer.from(place.repeat(underWay), "latin1"));
+      socket.send(Buffer.from(place.repeat(inFlight), "latin1"));
     });
   }
 }

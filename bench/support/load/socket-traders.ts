@@ -1,30 +1,30 @@
 import { newHistogram } from "../latency.ts";
 import { SocketClient, textFrame } from "./socket-client.ts";
 
-/** Requests over and over on WebSockets of a process of its own, so many under way on each. */
+/** Repeats a request on WebSockets in a separate process, with `inFlight` requests in flight on each. */
 export interface SocketTradersTask {
   url: string;
   connections: number;
   inFlight: number;
-  /** What each says first and is answered before it begins; "" = nothing. */
+  /** First message of each connection, which waits for its reply; "" = none. */
   openingMessage: string;
   request: string;
 }
 
-/** As fast as answers come in, or at a rate that does not wait for answers. */
+/** At full rate, or at a fixed rate that does not wait for replies. */
 export interface Measurement {
   seconds: number;
-  /** Requests a second on all connections together; null = as many as are answered. */
+  /** Requests per second over all connections; null = full rate. */
   perSecond: number | null;
 }
 
-/** What one measurement says. */
+/** The result of one measurement. */
 export interface Traded {
   answers: number;
-  /** Of their payloads. */
+  /** Payload bytes. */
   bytes: number;
   seconds: number;
-  /** Microseconds from when a request was due; null without a rate. */
+  /** Microseconds from the time at which a request was due; null without a rate. */
   latency: Latencies | null;
 }
 
@@ -56,7 +56,7 @@ process.once("message", async (task: SocketTradersTask) => {
 class Latency {
   private readonly histogram = newHistogram();
 
-  /** Milliseconds since the process began. */
+  /** `dueAt`: performance.now() at which the request was due. */
   add(dueAt: number): void {
     this.histogram.recordValue(Math.max(0, performance.now() - dueAt) * 1e6);
   }
@@ -68,10 +68,10 @@ class Latency {
   }
 }
 
-/** One connection. Whatever answers have come in together, as many requests go out together. */
+/** One connection. It sends as many requests at once as replies have arrived at once. */
 class SocketTrader {
   private readonly socket: SocketClient;
-  /** The first n requests of it are the first n × frameBytes bytes. */
+  /** Concatenated requests: the first n are the first n × frameBytes bytes. */
   private readonly frames: Buffer;
   private readonly frameBytes: number;
   private readonly inFlight: number;
@@ -96,7 +96,7 @@ class SocketTrader {
     this.inFlight = inFlight;
   }
 
-  /** Resolves when the time is over and everything has been answered. */
+  /** Sends at full rate. Resolves after `ms`, when everything has been answered. */
   trade(ms: number): Promise<{ answers: number; bytes: number }> {
     const { counter } = this.socket;
     const until = performance.now() + ms;
@@ -119,8 +119,9 @@ class SocketTrader {
   }
 
   /**
-   * Sends what is due once a millisecond, answered or not, and counts each from when it was due: waiting of the sender
-   * is not left out. Answers come in the order of their requests.
+   * Sends at a fixed rate: once a millisecond it sends what is due, without waiting for replies. Latency counts from
+   * the due time, so delays of the sender are included (no coordinated omission). Replies come in the order of
+   * requests.
    */
   tradeAt(perSecond: number, ms: number, latency: Latency): Promise<{ answers: number; bytes: number }> {
     const { counter } = this.socket;

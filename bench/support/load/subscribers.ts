@@ -3,30 +3,30 @@ import type { FrameCounter } from "./frame-counter.ts";
 import { SocketClient, textFrame } from "./socket-client.ts";
 
 /**
- * Many WebSocket clients in one process, and the client whose orders make the news: it sends the next one when it has the
- * answer to the last. All of it on bare sockets, since a library would be the limit.
+ * Many WebSocket subscribers in one process, and one client whose orders cause the messages. It sends the next order
+ * when the last one is answered. All use bare sockets, since a library would be the limit.
  */
 export interface SubscribersTask {
   socketUrl: string;
   count: number;
-  /** What each says when it is connected; "" = nothing. */
+  /** The subscribe message of each; "" = none. */
   subscription: string;
-  /** How many messages each gets before there is news. */
+  /** Messages that each gets before the first order. */
   initialMessages: number;
   ordersUrl: string;
   headers: Record<string, string>;
-  /** Sent in turns. */
+  /** Order bodies, sent in turn. */
   orders: string[];
-  /** How many messages each subscriber gets for an order. */
+  /** Messages that each subscriber gets per order. */
   messagesPerOrder: number;
 }
 
-/** What one measurement says. */
+/** The result of one measurement. */
 export interface Delivered {
   orders: number;
-  /** To all subscribers together, until all of them had everything. */
+  /** Messages to all subscribers together. */
   messages: number;
-  /** Of their payloads. */
+  /** Payload bytes. */
   bytes: number;
   seconds: number;
 }
@@ -75,14 +75,15 @@ class Subscribers {
     return this.counters.reduce((sum, { payloadBytes }) => sum + payloadBytes, 0);
   }
 
-  /** Resolves when all subscribers together have got as many messages as if each had got so many. */
+  /** Resolves when the subscribers have received `each` messages per subscriber in total. */
   private async received(each: number): Promise<void> {
     const wanted = Math.floor(each * this.task.count);
-    let heardAt = performance.now();
+    let lastMessageAt = performance.now();
     for (let last = -1; this.texts() < wanted; ) {
-      if (this.texts() > last) heardAt = performance.now();
+      if (this.texts() > last) lastMessageAt = performance.now();
       last = this.texts();
-      if (performance.now() - heardAt > SILENCE_MS) throw new Error(`${last} of ${wanted} messages were delivered`);
+      if (performance.now() - lastMessageAt > SILENCE_MS)
+        throw new Error(`${last} of ${wanted} messages were delivered`);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -95,7 +96,7 @@ class Subscribers {
   }
 }
 
-/** One connection that sends one order after the other. */
+/** One HTTP connection that sends one order after the other. */
 class Trader {
   readonly connected: Promise<void>;
   private readonly socket: Socket;
@@ -115,7 +116,7 @@ class Trader {
     this.socket.on("data", (text) => this.receive(String(text)));
   }
 
-  /** Resolves with how many orders were answered. */
+  /** Resolves with the number of answered orders. */
   trade(ms: number): Promise<number> {
     const until = performance.now() + ms;
     let answered = 0;

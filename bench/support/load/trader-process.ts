@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { endProcess, forkScript, request } from "../processes.ts";
 import type { SocketTradersTask, Traded } from "./socket-traders.ts";
 
-/** Whoever trades over WebSockets, in a process of their own. */
+/** The process of socket-traders.ts. */
 export class TraderProcess {
   private readonly child: ChildProcess;
 

@@ -3,15 +3,15 @@ import { CancelOrder, Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "..
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import { MID_TICKS, type OrderStream } from "./order-stream.ts";
 
-/** Orders that rest and orders that cross belong to different accounts, so that nobody meets itself. */
+/** Resting and crossing orders belong to different accounts, so that no self-trades happen. */
 export const RESTING_ACCOUNTS = 1000;
 const CROSSING_ACCOUNTS = 64;
-/** More than any stream's margin: 281 million USDC. */
+/** More than any stream needs: 281 million USDC. */
 const DEPOSIT_QUANTA = 2 ** 48;
-/** A faucet cap that lets it through. */
+/** A faucet cap above that deposit. */
 export const FAUCET_CAP_QUANTA = 2 * DEPOSIT_QUANTA;
 
-/** Opens and funds, on an empty ledger, the accounts that a stream's commands name. */
+/** Commands that open and fund the accounts of a stream, on an empty ledger. */
 export function* openAccounts(restingAccounts = RESTING_ACCOUNTS, depositQuanta = DEPOSIT_QUANTA): Generator<Message> {
   for (let i = 0; i < restingAccounts + CROSSING_ACCOUNTS; i++) {
     yield { ...blank(OpenSession), address: `0x${i}`, tokenHash: String(i) } as Message;
@@ -20,13 +20,13 @@ export function* openAccounts(restingAccounts = RESTING_ACCOUNTS, depositQuanta 
   }
 }
 
-/** The price around which a stream trades. */
+/** Sets the price around which a stream trades. */
 export const openingPrice = (): Message =>
   ({ type: SetIndexPrice.code, indexTicks: MID_TICKS, isGuarded: 0 }) as Message;
 
 /**
- * A stream's operations as commands to a symbol that has seen no orders yet. Ask for each once, in order. Whose an order is
- * follows from its place among all adds: a look into a table of them, at random, would take a tenth of what an order does.
+ * The operations of a stream as commands to a new symbol. Request each once, in order. The owner of an order follows
+ * from its number among all adds: a random table look-up would cost a tenth of an order.
  */
 export class Commands {
   private readonly stream: OrderStream;
@@ -42,7 +42,7 @@ export class Commands {
     this.restingAccounts = restingAccounts;
   }
 
-  /** An object that the next call fills in again. */
+  /** The command of operation `i`. The next call reuses the object. */
   at(i: number): Message {
     const { stream, place, cancel } = this;
     if (stream.isAdd[i] === 0) {
@@ -69,5 +69,5 @@ export class Commands {
   }
 }
 
-/** The place among all adds that an order id of Commands stands for. */
+/** The number among all adds that belongs to an order id of Commands. */
 export const addOfOrder = (orderId: number, instrumentId: number): number => (orderId - instrumentId) / 256 - 1;

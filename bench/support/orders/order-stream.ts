@@ -3,40 +3,40 @@ import { Random } from "../../../src/sandbox/random.ts";
 import { Fills } from "./fills.ts";
 import { ReferenceBook } from "./reference-book.ts";
 
-/** A stream of operations in columns, the same for every engine. */
+/** A stream of operations, stored in columns, the same for every engine. */
 export interface OrderStream {
   readonly name: string;
-  /** Adds that build the book. */
+  /** Number of adds that build the book. */
   readonly prefill: number;
-  /** The first operation that is timed. */
+  /** Index of the first timed operation. */
   readonly timedFrom: number;
   readonly length: number;
-  /** 1 = a limit order that is added, 0 = a cancel of the order that `target` names by its place among all adds. */
+  /** 1 = adds a limit order; 0 = cancels the order whose number among all adds is in `target`. */
   readonly isAdd: Uint8Array;
   readonly side: Uint8Array;
   readonly priceTicks: Int32Array;
   readonly lots: Int32Array;
   readonly target: Int32Array;
-  /** 1 = the order trades at once, all of it. */
+  /** 1 = the order trades at once, completely. */
   readonly crosses: Uint8Array;
-  /** What all of it trades. */
+  /** The fills of the whole stream. */
   readonly fills: Fills;
 }
 
 export const MID_TICKS = 650_000;
 const MAX_LOTS = 100;
-/** Half of all orders are priced within this part of the range. */
+/** Half of all orders are within this fraction of the range. */
 const MEDIAN_OF_RANGE = 1 / 20;
-/** How far the number of live orders may drift before the stream corrects it. */
+/** Drift of the number of live orders, as a fraction, at which the stream corrects it. */
 const DRIFT = 0.05;
 
 /**
- * 50 % adds that rest, 42 % cancels of a random live order, 8 % limit orders that cross and take about one resting order
- * each, after `live` orders are there; as many stay. No cancel comes too late. `untimed` more of them come first.
- *
- * Most orders stand near the touch: the distance from the mid is s·u/(1−u) ticks, u uniform, which falls off as 1/d² far
- * out, cut at `rangeTicks`; s, the median, is a twentieth of it. Measured books have tails from 1/d^1.6 (Bouchaud, Mézard,
- * Potters 2002) to 1/d^2.5 (Zovko, Farmer 2002).
+ * Generates a stream. The first `live` operations are resting adds. After that 50 % are resting adds, 42 % cancel a
+ * random live order, and 8 % are limit orders that cross and fill about one resting order each. The number of live
+ * orders stays about the same, and no cancel is late. `untimed` operations come before the timed ones.
+ * Most orders are near the best prices. The distance from the mid is s·u/(1−u) ticks with uniform u, which decays as
+ * 1/d² far out and is cut at `rangeTicks`; the median s is a twentieth of it. Measured books have tails from 1/d^1.6
+ * (Bouchaud, Mézard, Potters 2002) to 1/d^2.5 (Zovko, Farmer 2002).
  */
 export function orderStream(
   name: string,
@@ -94,7 +94,7 @@ export function orderStream(
     leave(stream.target[i]);
   }
 
-  /** Priced through all that rests, so that it is always filled: what rested could later meet its own account. */
+  /** Priced beyond all resting orders, so that it always fills: a rest could later match its own account. */
   function cross(i: number): void {
     const side = random.chance(0.5) ? BUY : SELL;
     add(i, side, MID_TICKS + (side === BUY ? rangeTicks : -rangeTicks));
@@ -136,5 +136,5 @@ export const deepStream = (operations: number): Parameters<typeof orderStream> =
   5,
 ];
 
-/** A million turns of a middling book, for logs. */
+/** A million operations on a book of medium size, for logs. */
 export const recordedStream = (): OrderStream => orderStream("recorded", 10_000, 990_000, 1000, 9);

@@ -6,12 +6,15 @@ interface Queue {
   head: number;
 }
 
-/** The plainest book by price and time: it says what a stream must trade. Orders are named by their place among all adds. */
+/**
+ * The simplest order book by price and time: it determines the fills of a stream. Orders are identified by their number
+ * among all adds.
+ */
 export class ReferenceBook {
   readonly fills: Fills;
   private readonly remaining: Int32Array;
   private readonly queues = new Map<number, Queue>();
-  /** No resting order of the side is better than this. */
+  /** Bounds: no resting order of the side is better. */
   private bestBid = Number.NEGATIVE_INFINITY;
   private bestAsk = Number.POSITIVE_INFINITY;
 
@@ -36,12 +39,16 @@ export class ReferenceBook {
     this.remaining[add] = 0;
   }
 
-  /** An order that takes `lots` at any price down (or up) to `limitTicks`. Names each order that it fills whole. */
+  /**
+   * Fills `lots` from the other side, up (down) to `limitTicks`. Calls `filled` for each order that it fills
+   * completely.
+   */
   take(side: number, limitTicks: number, lots: number, filled: (add: number) => void): void {
     let left = lots;
     while (left > 0) {
       const price = side === BUY ? this.bestAsk : this.bestBid;
-      if (side === BUY ? price > limitTicks : price < limitTicks) throw new Error("the book ran dry");
+      if (side === BUY ? price > limitTicks : price < limitTicks)
+        throw new Error("the book has no more orders within the limit");
       left = this.takeFrom(this.queues.get(price), left, filled);
       if (left === 0) break;
       if (side === SELL) this.bestBid--;

@@ -8,27 +8,27 @@ const RING_BYTES = 16 * 2 ** 20;
 const FILE_BYTES = 16 * 2 ** 20;
 const WAIT_MS = 250;
 
-/** What a thread of the road is: it takes from a ring, and gives to the next. */
+/** A thread of the pipeline: reads from a ring and writes to the next. */
 interface Stage {
   /** The journal's file; null = a worker. */
   path: string | null;
   doorbell: SharedArrayBuffer;
   input: SharedArrayBuffer;
   output: SharedArrayBuffer;
-  /** Of the next station. */
+  /** Doorbell of the next stage. */
   nextDoorbell: SharedArrayBuffer;
 }
 
 /**
- * The limit of the ring road: the same threads, rings and bells, and nothing done on the way but what makes it durable. What
- * comes in goes to a worker, which passes it on as it is, to a journal, which writes and syncs all that waits, and back.
+ * The bare pipeline: perpd's threads, rings, doorbells and syncs with no work between them. Requests go to a worker,
+ * which forwards them to a journal, which writes and syncs all that wait, and back.
  */
 export class BarePipeline {
   private readonly doorbell = new Doorbell();
   private readonly commands: RingProducer;
   private readonly answers: RingConsumer;
   private readonly waiting: (() => void)[] = [];
-  private ringing = false;
+  private wakePending = false;
 
   constructor() {
     const [workerDoorbell, journalDoorbell] = [new Doorbell(), new Doorbell()];
@@ -51,18 +51,18 @@ export class BarePipeline {
     );
   }
 
-  /** `onDurable` runs when the bytes are on disk. */
+  /** Sends bytes through the pipeline; `onDurable` runs when they are on disk. Throws when the ring is full. */
   send(bytes: Uint8Array, onDurable: () => void): void {
     const at = this.commands.reserve(bytes.length);
     if (at < 0) throw new Error("the bare pipeline is full");
     this.commands.bytes.set(bytes, at);
     this.commands.commit(bytes.length);
     this.waiting.push(onDurable);
-    if (this.ringing) return;
-    this.ringing = true;
-    // Once for all that came with one look at the sockets.
+    if (this.wakePending) return;
+    this.wakePending = true;
+    // One wake-up for all requests of an event-loop iteration.
     setImmediate(() => {
-      this.ringing = false;
+      this.wakePending = false;
       this.commands.wake();
     });
   }
@@ -85,9 +85,9 @@ const start = (station: Stage): Worker => new Worker(new URL(import.meta.url), {
 function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: Stage): void {
   const doorbell = new Doorbell(doorbellBuffer);
   const from = new RingConsumer(input);
-  // The main thread cannot wait for a bell.
-  const knock = path === null ? null : () => parentPort?.postMessage("released");
-  const to = new RingProducer(output, new Doorbell(nextDoorbell, knock));
+  // The main thread cannot block on a doorbell, so it gets a message.
+  const notify = path === null ? null : () => parentPort?.postMessage("released");
+  const to = new RingProducer(output, new Doorbell(nextDoorbell, notify));
   const store = path === null ? () => {} : openFile(path);
   const batch = Buffer.allocUnsafeSlow(RING_BYTES);
   for (;;) {
@@ -119,7 +119,7 @@ function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: St
   }
 }
 
-/** A file that has its size already, written from start to end and then again. */
+/** Opens a preallocated file that is written from start to end, again and again. */
 function openFile(path: string): (bytes: Buffer, length: number) => void {
   const fd = openSync(path, "w");
   writeSync(fd, Buffer.alloc(FILE_BYTES, 1));

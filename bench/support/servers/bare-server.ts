@@ -3,14 +3,14 @@ import { CANCELED, PLACED } from "../load/quote-answers.ts";
 import { BarePipeline } from "./bare-pipeline.ts";
 
 /**
- * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
- * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends or, at /answer, what POST answers
- * with, once its JSON has been parsed; at /quote there is one answer to an order that is placed and one to a cancel. Each is
- * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. At /pipeline both are answered
- * once the request has been around the bare road. Prints its port.
- *
- * Arguments, in bytes: the answers to POST and GET, the two messages together (0 = none; then nobody is greeted), and the
- * answers to an order and its cancel.
+ * The baseline of perpd's gateway: uWebSockets.js with the least work possible. Prints its port.
+ * POST parses the JSON body and replies with a fixed text; GET replies with a fixed text. A WebSocket echoes its
+ * messages. At /answer it parses them and replies as POST does. At /quote it has one reply for placing an order and one
+ * for canceling it. At /pipeline, POST and WebSocket reply after the request went through the bare pipeline. With
+ * `publishedBytes`, each WebSocket is greeted, and each POST publishes two messages to all of them, each on its own
+ * topic.
+ * Arguments, in bytes: replies to POST and to GET, the two published messages together (0 = none), replies to an order
+ * and to its cancel.
  */
 const [postBytes = 0, getBytes = 0, publishedBytes = 0, placedBytes = 0, canceledBytes = 0] = process.argv
   .slice(2)
@@ -35,11 +35,11 @@ const answer = (response: uWS.HttpResponse): void => {
   response.end(postReply);
 };
 
-let engine: BarePipeline | null = null;
-/** It has threads of its own, which only few measurements want. */
+let pipeline: BarePipeline | null = null;
+/** Created on first use: only few measurements need its threads. */
 const roundTrip = (request: ArrayBuffer, onDurable: () => void): void => {
-  engine ??= new BarePipeline();
-  engine.send(new Uint8Array(request), onDurable);
+  pipeline ??= new BarePipeline();
+  pipeline.send(new Uint8Array(request), onDurable);
 };
 
 app.post("/pipeline", (response) => {

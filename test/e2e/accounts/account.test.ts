@@ -21,7 +21,7 @@ after(async () => {
   await server.dispose();
 });
 
-test("a new account has nothing", async () => {
+test("a new account is empty", async () => {
   const alice = await openTrader(server, "0");
   const { updatedAt, sequence, ...balance } = await alice.balance();
   assert.ok(updatedAt > 0 && sequence > 0);
@@ -43,7 +43,7 @@ test("a new account has nothing", async () => {
     assert.deepEqual(await alice.get(path), { data: [], nextCursor: null }, path);
 });
 
-test("the faucet credits at once, once per reference, and up to its cap", () =>
+test("a deposit is credited at once, once per reference, and up to the faucet's cap", () =>
   inOneDay(async () => {
     const alice = await openTrader(server, "0");
     const body = { asset: "USDC", amount: "1000.000001", reference: "first deposit" };
@@ -84,7 +84,7 @@ test("the faucet credits at once, once per reference, and up to its cap", () =>
     assert.equal((await alice.balance()).equity, FAUCET_CAP);
   }));
 
-test("a hundred deposits of one reference at once are one", async () => {
+test("100 concurrent deposits with one reference are credited once", async () => {
   const alice = await openTrader(server, "0");
   const body = { asset: "USDC", amount: "10", reference: "storm" };
   const answers = await Promise.all(
@@ -126,7 +126,7 @@ test("a withdrawal debits, waits, is sent and completed, once per reference", as
   assert.equal((await alice.balance()).walletBalance, "1000");
 });
 
-test("a withdrawal is pending, then sent under a hash, then completed", async () => {
+test("a withdrawal is PENDING, then SENT with a hash, then COMPLETED", async () => {
   const alice = await openTrader(server, "1000");
   // One that a machine that was held up has not seen at every stage is followed by another.
   const seen = await until("a withdrawal that is seen at every stage", async () => {
@@ -155,7 +155,7 @@ async function watch(trader: Trader, transferId: string): Promise<Map<string, Tr
   return seen;
 }
 
-test("no more is withdrawn than is free, and unrealised gains are not", async () => {
+test("only free balance can be withdrawn, and unrealized profit cannot", async () => {
   const [alice, market] = await Promise.all([openTrader(server, "10000"), openTrader(server, "1000000")]);
   const withdraw = (amount: string) => ({ asset: "USDC", amount, address: ADDRESS });
   const poor = await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("10000.000001"));
@@ -176,7 +176,7 @@ test("no more is withdrawn than is free, and unrealised gains are not", async ()
   await operator.soundAudit();
 });
 
-test("two withdrawals race for the same money: one gets it", async () => {
+test("of two concurrent withdrawals of the same money one succeeds", async () => {
   const alice = await openTrader(server, "1000");
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -192,7 +192,7 @@ test("two withdrawals race for the same money: one gets it", async () => {
   assert.equal((await alice.balance()).equity, "400");
 });
 
-test("a withdrawal and orders race for the same money, and it is never spent twice", async () => {
+test("concurrent withdrawals and orders never spend the same money twice", async () => {
   for (let round = 0; round < 20; round++) {
     const alice = await openTrader(server, "1000");
     const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };

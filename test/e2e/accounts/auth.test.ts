@@ -61,7 +61,7 @@ test("a challenge is an EIP-4361 message of this exchange; the same wallet is th
   await nobody.refused("CHALLENGE_NOT_FOUND", "POST", "/auth/login", body);
 });
 
-test("another session of the same wallet is the same account; logging out ends one of them", async () => {
+test("a second login of a wallet opens the same account, and logout ends one session", async () => {
   const first = await login(server.url, alice.privateKey);
   assert.equal(first.accountId, alice.accountId);
   assert.notEqual(first.token, alice.token);
@@ -72,7 +72,7 @@ test("another session of the same wallet is the same account; logging out ends o
   await alice.get("/account/balance");
 });
 
-test("one session ends all of its account, sockets included; keys and other accounts stay", async () => {
+test("a session can end all sessions and sockets of its account, but not keys or other accounts", async () => {
   const carol = await openTrader(server, "0");
   const [here, lost] = [new Api(server.url, carol.token), await login(server.url, carol.privateKey)];
   const socket = await SocketClient.openAs(server.wsUrl, lost.token);
@@ -86,7 +86,7 @@ test("one session ends all of its account, sockets included; keys and other acco
   assert.equal((await login(server.url, carol.privateKey)).accountId, carol.accountId);
 });
 
-test("an account sees its sessions, and ends one of them by its id", async () => {
+test("an account lists its sessions and ends one by its id", async () => {
   const privateKey = newPrivateKey();
   const [mine, lost] = [await login(server.url, privateKey), await login(server.url, privateKey)];
   const here = new Api(server.url, mine.token);
@@ -107,7 +107,7 @@ test("an account sees its sessions, and ends one of them by its id", async () =>
   assert.deepEqual((await here.get<OpenSessionList>("/auth/sessions")).data, [shown(mine)]);
 });
 
-test("a signature of another wallet is refused, and both addresses are named", async () => {
+test("a signature of another wallet is refused, and the error names both addresses", async () => {
   const [victim, thief] = [walletOf(newPrivateKey()), walletOf(newPrivateKey())];
   const { message } = await nobody.call<Challenge>(200, "POST", "/auth/challenge", { address: victim.address });
   const forged = { message, signature: await thief.signMessage({ message }) };
@@ -118,7 +118,7 @@ test("a signature of another wallet is refused, and both addresses are named", a
   await nobody.refused("CHALLENGE_NOT_FOUND", "POST", "/auth/login", right);
 });
 
-test("a message that was not issued as it is signs nobody in", async () => {
+test("a message that differs from the issued challenge is refused", async () => {
   const wallet = walletOf(newPrivateKey());
   const ask = () => nobody.call<Challenge>(200, "POST", "/auth/challenge", { address: wallet.address });
   const tryMessage = async (code: ErrorCode, change: (message: string) => string) => {
@@ -136,7 +136,7 @@ test("a message that was not issued as it is signs nobody in", async () => {
   await tryMessage("CHALLENGE_NOT_FOUND", () => "let me in");
 });
 
-test("signatures that are none are refused, and none of them is an error of the server's", async () => {
+test("malformed signatures are refused without a server error", async () => {
   const wallet = walletOf(newPrivateKey());
   const { message } = await nobody.call<Challenge>(200, "POST", "/auth/challenge", { address: wallet.address });
   for (const signature of ["", "0x", "0x12", `0x${"zz".repeat(65)}`, "ab".repeat(65), `0x${"ab".repeat(66)}`])
@@ -158,7 +158,7 @@ test("signatures that are none are refused, and none of them is an error of the 
   });
 });
 
-test("addresses are checked", async () => {
+test("invalid addresses are refused", async () => {
   const challenge = (address: unknown) => ({ address });
   for (const address of [
     "",
@@ -174,7 +174,7 @@ test("addresses are checked", async () => {
 
 // ---- tokens --------------------------------------------------------------------------------------------------------
 
-test("private endpoints are for sessions and keys only, public ones for everyone", async () => {
+test("private endpoints need a session or key, public ones do not", async () => {
   const paths: [string, string, object?][] = [
     ["GET", "/orders"],
     ["POST", "/orders", ORDER],
@@ -219,7 +219,7 @@ test("private endpoints are for sessions and keys only, public ones for everyone
     await nobody.get(path);
 });
 
-test("the operator's paths are for the operator's token only", async () => {
+test("operator endpoints need the operator's token", async () => {
   const paths: [string, string, object?][] = [
     ["GET", "/operator/audit"],
     ["PUT", "/operator/index/BTC-PERP", { price: "1" }],
@@ -250,7 +250,7 @@ test("a session expires", async () => {
 
 // ---- keys ----------------------------------------------------------------------------------------------------------
 
-test("keys are made, listed without their secret, used and revoked", async () => {
+test("keys are created, listed without their secret, used and revoked", async () => {
   const key = await createKey(["READ", "TRADE"], { label: "bot 1" });
   assert.deepEqual(Object.keys(key).sort(), ["apiKey", "secret"]);
   const list = await alice.get<ApiKeyList>("/auth/keys");
@@ -287,7 +287,7 @@ test("keys are made, listed without their secret, used and revoked", async () =>
   await alice.refused("KEY_NOT_FOUND", "DELETE", `/auth/keys/${key.apiKey}`);
 });
 
-test("a key does what its permissions say, and none contains another", async () => {
+test("each permission of a key allows only its own endpoints", async () => {
   const read = await createKey(["READ"]);
   const trade = await createKey(["TRADE"]);
   const withdraw = await createKey(["WITHDRAW"]);
@@ -319,7 +319,7 @@ test("a key does what its permissions say, and none contains another", async () 
   await nobody.refused("SESSION_REQUIRED", "GET", "/auth/keys", undefined, signed(read, "GET", "/auth/keys"));
 });
 
-test("a signature covers time, method, path, query and body, and is good once", async () => {
+test("a signature covers time, method, path, query and body, and is valid once", async () => {
   const key = await createKey(["READ", "TRADE"]);
   const wrong: ErrorCode = "INVALID_KEY_OR_SIGNATURE";
   const body = JSON.stringify(ORDER);
@@ -349,7 +349,7 @@ test("a signature covers time, method, path, query and body, and is good once", 
   await alice.cancelAll();
 });
 
-test("a clock that is off is told the server's time", async () => {
+test("a timestamp out of the window is refused with the server's time", async () => {
   const key = await createKey(["READ"]);
   for (const skew of [-6000, 60_000, -3_600_000]) {
     const timestamp = Date.now() + skew;
@@ -375,7 +375,7 @@ test("a clock that is off is told the server's time", async () => {
   }
 });
 
-test("a key is bound to its addresses and ends at its time", async () => {
+test("a key works only from its addresses and until it expires", async () => {
   const elsewhere = await createKey(["READ"], { allowedIps: ["203.0.113.0/24"] });
   const path = "/account/balance";
   await nobody.refused("IP_NOT_ALLOWED", "GET", path, undefined, signed(elsewhere, "GET", path));
@@ -397,7 +397,7 @@ test("a key is bound to its addresses and ends at its time", async () => {
     await alice.refused("BAD_VALUE", "POST", "/auth/keys", { label: "x", permissions });
 });
 
-test("an account has at most 50 keys, and one that has expired makes room", async () => {
+test("an account has at most 50 keys, and an expired one does not count", async () => {
   const trader = await openTrader(server, "0");
   const body = { label: "one of many", permissions: ["READ"] };
   const [brief, end] = await inTime(300, async (expiresAt) => {

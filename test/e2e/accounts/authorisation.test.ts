@@ -204,7 +204,7 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 const sign = (by: CreatedApiKey, method: string, path: string, body: object | undefined, at = Date.now()): Headers =>
   signed(by, method, path, body === undefined ? "" : JSON.stringify(body), at);
 
-test("the tables name every endpoint, channel and op, and who may use it", () => {
+test("the access tables cover every endpoint, channel and operation", () => {
   const declared = Object.fromEntries(
     declaredRoutes().map(({ method, path, access }) => [`${method} ${path}`, access]),
   );
@@ -214,7 +214,7 @@ test("the tables name every endpoint, channel and op, and who may use it", () =>
   assert.deepEqual(Object.keys(OPS), Object.keys(TRADING_PARAMS));
 });
 
-test("tokens: none, made up, of a session that has ended, of the operator", () =>
+test("private endpoints refuse missing, invented and ended tokens, and the operator's", () =>
   leavesUntouched(target, async () => {
     const almost = `${target.alice.token?.slice(0, -1)}${target.alice.token?.endsWith("A") ? "B" : "A"}`;
     const wrong = ["A".repeat(43), almost, loggedOut, outlived, OPERATOR_TOKEN, "", "__proto__", "x".repeat(3000)];
@@ -227,7 +227,7 @@ test("tokens: none, made up, of a session that has ended, of the operator", () =
     }
   }));
 
-test("keys: unknown, revoked, expired, from the wrong address, with a wrong signature or clock", () =>
+test("endpoints refuse keys that are unknown, revoked, expired, or used from a wrong address, with a wrong signature or clock", () =>
   leavesUntouched(target, async () => {
     const stranger = { apiKey: "0".repeat(32), secret: key.secret };
     const guess = { apiKey: key.apiKey, secret: only.READ.secret };
@@ -259,7 +259,7 @@ test("keys: unknown, revoked, expired, from the wrong address, with a wrong sign
     }
   }));
 
-test("keys: what their permissions leave out, and what is a session's alone", () =>
+test("keys are refused outside their permissions and where only a session is allowed", () =>
   leavesUntouched(target, async () => {
     for (const [method, path, body, access] of endpoints("READ", "TRADE", "WITHDRAW"))
       for (const [permission, by] of Object.entries(only)) {
@@ -272,7 +272,7 @@ test("keys: what their permissions leave out, and what is a session's alone", ()
         await nobody.refused("SESSION_REQUIRED", method, path, body, sign(by, method, path, body));
   }));
 
-test("the operator's: no token but the operator's", () =>
+test("operator endpoints refuse every other token", () =>
   leavesUntouched(target, async () => {
     const wrong = [
       "",
@@ -289,7 +289,7 @@ test("the operator's: no token but the operator's", () =>
     }
   }));
 
-test("what is public is there for everyone, with any credentials or none", async () => {
+test("public endpoints answer with any credentials or none", async () => {
   for (const [method, path, body] of endpoints("PUBLIC"))
     for (const headers of [{}, bearer("wrong"), sign(revoked, method, path, body)]) {
       const { status, text } = await nobody.request(method, path, body, headers);
@@ -297,7 +297,7 @@ test("what is public is there for everyone, with any credentials or none", async
     }
 });
 
-test("another account: its names are unknown, and nothing of it is shown", async () => {
+test("another account's ids are unknown, and none of its data is shown", async () => {
   const { alice } = target;
   const holder = await openKey(server, mallory, ALL);
   await leavesUntouched(target, async () => {
@@ -320,7 +320,7 @@ test("another account: its names are unknown, and nothing of it is shown", async
   });
 });
 
-test("a signature that changes something is good once, at every endpoint", async () => {
+test("a signature of a change is valid once, at every endpoint", async () => {
   const holder = await openKey(server, await openTrader(server), ALL);
   for (const [method, path, body, access] of endpoints("TRADE", "WITHDRAW")) {
     const headers = sign(holder.key, method, path, body);
@@ -330,7 +330,7 @@ test("a signature that changes something is good once, at every endpoint", async
   }
 });
 
-test("a signature opens one socket", async () => {
+test("a signature authenticates one socket", async () => {
   const clients = await Promise.all([1, 2].map(() => SocketClient.open(server.wsUrl)));
   const credentials = socketCredentials(key);
   const replies: SocketMessage[] = [];
@@ -364,7 +364,7 @@ async function refusesAll(
     }
 }
 
-test("a socket that has not said who it is, or not truly, sees and does nothing of an account", () =>
+test("a socket without valid authentication can neither read nor trade for an account", () =>
   leavesUntouched(target, async () => {
     // Each is signed when it is its turn: a signature is good for some seconds only.
     const wrong: [ErrorCode, () => object][] = [
@@ -392,7 +392,7 @@ test("a socket that has not said who it is, or not truly, sees and does nothing 
     await client.close();
   }));
 
-test("a socket's key may do what its permissions say", () =>
+test("a socket is bound to the permissions of its key", () =>
   leavesUntouched(target, async () => {
     const denied = { READ: { channels: false, ops: true }, TRADE: { channels: true, ops: false } };
     for (const permission of ["READ", "TRADE"] as const) {
@@ -408,7 +408,7 @@ test("a socket's key may do what its permissions say", () =>
     await client.close();
   }));
 
-test("a socket of another account sees and cancels nothing of this one", () =>
+test("a socket of another account can neither see nor cancel orders of this one", () =>
   leavesUntouched(target, async () => {
     const client = await SocketClient.open(server.wsUrl);
     await client.request("auth", { token: mallory.token });
@@ -422,7 +422,7 @@ test("a socket of another account sees and cancels nothing of this one", () =>
     await client.close();
   }));
 
-test("a key that is revoked, and a session that ends, close the sockets that they opened", async () => {
+test("revoking a key or ending a session closes its sockets", async () => {
   const { alice } = target;
   const brief = await openKey(server, alice, ALL);
   const session = await login(server.url, alice.privateKey);

@@ -33,7 +33,7 @@ async function allPages<T>(trader: Trader, path: string, limit: number): Promise
   }
 }
 
-test("order history in pages: newest first, nothing twice, nothing left out", async () => {
+test("order history pages are newest first, without duplicates or gaps", async () => {
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   const closed: string[] = [];
   for (let i = 0; i < 25; i++) {
@@ -82,7 +82,7 @@ test("order history in pages: newest first, nothing twice, nothing left out", as
   await bob.cancelAll();
 });
 
-test("open orders in pages", async () => {
+test("open orders are paged", async () => {
   const alice = await openTrader(server);
   const placed: string[] = [];
   for (let i = 0; i < 23; i++) {
@@ -104,7 +104,7 @@ test("open orders in pages", async () => {
   await alice.cancelAll();
 });
 
-test("fills and transfers in pages", async () => {
+test("fills and transfers are paged", async () => {
   const [alice, bob] = await Promise.all([openTrader(server, "0"), openTrader(server)]);
   const deposits: string[] = [];
   for (let i = 1; i <= 23; i++) deposits.unshift((await alice.deposit(`${1000 + i}`)).transferId);
@@ -129,7 +129,7 @@ test("fills and transfers in pages", async () => {
   assert.deepEqual((await alice.fills("?symbol=ETH-PERP")).data, []);
 });
 
-test("one order through many makers: all its fills, in its reply, its history and its duplicate", async () => {
+test("an order that fills against many makers shows all fills in its reply, its history and its duplicate", async () => {
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   for (let i = 0; i < 30; i++) await bob.sell("0.001", `${65000 + i}`);
   const body: NewOrder = {
@@ -161,7 +161,7 @@ test("one order through many makers: all its fills, in its reply, its history an
   await alice.refused("ORDER_NOT_FOUND", "GET", "/account/trades?orderId=999999999");
 });
 
-test("every read that follows a reply sees what the reply said", async () => {
+test("a read after a reply sees what the reply acknowledged", async () => {
   const [alice, bob] = await Promise.all([openTrader(server, "500000"), openTrader(server, "500000")]);
   let wallet = millionths("500000");
   let trades = 0;
@@ -221,7 +221,7 @@ test("every read that follows a reply sees what the reply said", async () => {
   assert.equal((await alice.fills("?limit=1000")).data.length, trades);
 });
 
-test("read your writes holds for many at once", async () => {
+test("read-your-writes holds for many concurrent clients", async () => {
   const traders = await Promise.all(Array.from({ length: 8 }, () => openTrader(server)));
   await Promise.all(
     traders.map(async (trader) => {

@@ -41,7 +41,7 @@ async function openIsolated(): Promise<Position> {
   return position;
 }
 
-test("an isolated position with every figure; margin added and taken out; closed", async () => {
+test("an isolated position: every figure, margin added and removed, then closed", async () => {
   assert.deepEqual(await setMode("ISOLATED"), { symbol: "BTC-PERP", marginMode: "ISOLATED" });
   const position = await openIsolated();
   const figures = ({ marginMode, isolatedMargin, initialMargin, maintenanceMargin, ...rest }: Position) => ({
@@ -95,7 +95,7 @@ test("an isolated position with every figure; margin added and taken out; closed
   await operator.soundAudit();
 });
 
-test("the mode of an open position changes when there is margin, and no order in the way", async () => {
+test("the margin mode of an open position changes when margin suffices and no order is open", async () => {
   await market.sell("1", "65000");
   await alice.buy("1", "65000");
   await alice.buy("0.1", "60000");
@@ -117,7 +117,7 @@ test("the mode of an open position changes when there is margin, and no order in
   await alice.refused("NO_POSITION", "POST", "/positions/BTC-PERP/margin", { amount: "1" });
 });
 
-test("what is no mode and no amount is refused, and nothing changes", async () => {
+test("invalid modes and amounts are refused, and nothing changes", async () => {
   const path = "/positions/BTC-PERP";
   await openIsolated();
   const before = await alice.position();
@@ -170,7 +170,7 @@ test("what is no mode and no amount is refused, and nothing changes", async () =
   await alice.call(201, "POST", "/positions/BTC-PERP/close", {});
 });
 
-test("liquidated by its own margin: the rest of the account stays, and says nothing of it", async () => {
+test("an isolated position is liquidated by its own margin only, and the rest of the account is untouched", async () => {
   await setLeverage(100);
   await openIsolated();
   const before = await alice.balance();
@@ -188,7 +188,7 @@ test("liquidated by its own margin: the rest of the account stays, and says noth
   await operator.soundAudit();
 });
 
-test("mode and margin survive kill -9", async () => {
+test("margin mode and isolated margin survive kill -9", async () => {
   const since = Date.now();
   await openIsolated();
   const moved = await moveMargin("123.456789");
@@ -207,7 +207,7 @@ test("mode and margin survive kill -9", async () => {
   }
 });
 
-test("a move of margin that is sent again under its reference is done once, also after kill -9", async () => {
+test("a repeated margin move with one reference is applied once, also after kill -9", async () => {
   await openIsolated();
   const named = { reference: "top-up 1" };
   const first = await moveMargin("100", named);
@@ -227,7 +227,7 @@ test("a move of margin that is sent again under its reference is done once, also
   await operator.soundAudit();
 });
 
-test("settings that come later than their expiresAt are refused, and nothing is changed", async () => {
+test("settings that arrive after their expiresAt are refused, and nothing changes", async () => {
   await market.sell("0.1", "65000");
   await alice.buy("0.1", "65000");
   const path = "/positions/BTC-PERP";

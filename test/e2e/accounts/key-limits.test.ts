@@ -30,7 +30,7 @@ const btc = (quantity: string, price = "64000") => ({
 });
 const eth = (quantity: string) => ({ ...btc(quantity, "2900"), symbol: "ETH-PERP" });
 
-test("limits are shown with the key", async () => {
+test("a key is listed with its limits", async () => {
   const limits = {
     allowedSymbols: ["ETH-PERP"],
     maxOrderNotional: "1000.5",
@@ -44,7 +44,7 @@ test("limits are shown with the key", async () => {
   assert.deepEqual({ ...before, ...limits }, before);
 });
 
-test("a key trades the symbols that it was given, and cancels no others", async () => {
+test("a key trades and cancels only in its allowed symbols", async () => {
   const key = await openKey(server, alice, ["READ", "TRADE"], { allowedSymbols: ["ETH-PERP"] });
   const other = await alice.buy("0.001", "64000");
   const refuse = (method: string, path: string, body?: object) => key.refused("SYMBOL_NOT_ALLOWED", method, path, body);
@@ -62,7 +62,7 @@ test("a key trades the symbols that it was given, and cancels no others", async 
   await alice.cancel(other.orderId);
 });
 
-test("a key places orders and holds positions as large as it may, and can always get out", async () => {
+test("a key is bound to its order and position limits, but may always reduce", async () => {
   const limits = { maxOrderNotional: "1000", maxPositionNotional: "1500" };
   const key = await openKey(server, alice, ["TRADE"], limits);
   const { details } = await key.refused("KEY_ORDER_LIMIT", "POST", "/orders", btc("0.016"));
@@ -89,7 +89,7 @@ test("a key places orders and holds positions as large as it may, and can always
   assert.equal(await alice.position(), null);
 });
 
-test("a key sets no higher leverage than it may, and does not trade with one", async () => {
+test("a key can neither set nor trade with a leverage above its limit", async () => {
   const key = await openKey(server, alice, ["TRADE"], { maxLeverage: 3 });
   const path = "/positions/ETH-PERP/leverage";
   const { details } = await key.refused("KEY_LEVERAGE_LIMIT", "POST", path, { leverage: 4 });
@@ -101,7 +101,7 @@ test("a key sets no higher leverage than it may, and does not trade with one", a
   await alice.cancelAll();
 });
 
-test("over a WebSocket the same limits hold", async () => {
+test("key limits hold over a WebSocket", async () => {
   const limits = { allowedSymbols: ["ETH-PERP"], maxOrderNotional: "1000", maxLeverage: 3 };
   const key = await openKey(server, alice, ["TRADE"], limits);
   const socket = await SocketClient.open(server.wsUrl);
@@ -122,7 +122,7 @@ test("over a WebSocket the same limits hold", async () => {
   await socket.close();
 });
 
-test("a socket that closes cancels where its key may trade, and no others", async () => {
+test("cancel on disconnect is limited to the symbols of the key", async () => {
   const key = await openKey(server, alice, ["TRADE"], { allowedSymbols: ["ETH-PERP"] });
   const socket = await SocketClient.open(server.wsUrl);
   const { apiKey } = key.key;
@@ -137,7 +137,7 @@ test("a socket that closes cancels where its key may trade, and no others", asyn
   await alice.cancelAll();
 });
 
-test("limits that are none are refused", async () => {
+test("invalid limits are refused", async () => {
   const refuse = (code: ErrorCode, field: string, limits: object) =>
     alice
       .refused(code, "POST", "/auth/keys", { label: "x", permissions: ["TRADE"], ...limits })

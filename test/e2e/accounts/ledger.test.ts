@@ -44,7 +44,7 @@ async function assertExplained(): Promise<void> {
   assert.equal(sum(...(await ledger("?limit=1000")).map(({ amount }) => amount)), await wallet());
 }
 
-test("deposits, withdrawals, profit, fees, isolated margin and a liquidation: each change of money is an entry", async () => {
+test("deposits, withdrawals, profit, fees, isolated margin and liquidation: each change of money has a ledger entry", async () => {
   await alice.deposit("500.25", "second");
   await alice.call(201, "POST", "/account/withdraw", { asset: "USDC", amount: "100", address: alice.address });
   assert.deepEqual(shown(await ledger()), ["WITHDRAWAL -100", "DEPOSIT 500.25", "DEPOSIT 1000"]);
@@ -89,7 +89,7 @@ test("deposits, withdrawals, profit, fees, isolated margin and a liquidation: ea
   await assertExplained();
 });
 
-test("the same after a kill, entry by entry and in pages of any size", async () => {
+test("after a kill the ledger is the same, entry by entry and in pages of any size", async () => {
   const entries = await ledger("?limit=1000");
   const ids = entries.map(({ entryId }) => entryId);
   assert.equal(new Set(ids).size, ids.length);
@@ -123,7 +123,7 @@ test("the same after a kill, entry by entry and in pages of any size", async () 
   assert.deepEqual(await ledger("?type=DEPOSIT&symbol=BTC-PERP"), []);
 });
 
-test("what it refuses", async () => {
+test("invalid ledger queries are refused", async () => {
   const refused = (code: Parameters<Trader["refused"]>[0], query: string) =>
     alice.refused(code, "GET", `/account/ledger?${query}`);
   await refused("UNKNOWN_SYMBOL", "symbol=DOGE-PERP");

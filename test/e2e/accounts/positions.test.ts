@@ -43,7 +43,7 @@ async function trade(side: "BUY" | "SELL", quantity: string, price: string) {
   return order;
 }
 
-test("a long position with every figure, and what a price does to it", async () => {
+test("a long position shows every figure, before and after a price move", async () => {
   const { fills, sequence, updatedAt } = await trade("BUY", "1", "65000");
   assert.equal(fills[0]?.fee, "32.5");
   assert.deepEqual(await alice.position(), {
@@ -101,7 +101,7 @@ test("a long position with every figure, and what a price does to it", async () 
   assert.equal(await alice.position("ETH-PERP"), null);
 });
 
-test("adding averages the entry, reducing realises, closing leaves nothing", async () => {
+test("adding averages the entry price, reducing realizes profit, closing leaves nothing", async () => {
   await trade("BUY", "0.1", "65000");
   await trade("BUY", "0.3", "65400");
   const added = await alice.position();
@@ -123,7 +123,7 @@ test("adding averages the entry, reducing realises, closing leaves nothing", asy
   assert.equal(balance.marginRatio, "0");
 });
 
-test("a sale larger than the position flips it", async () => {
+test("a sale larger than a long position turns it short", async () => {
   await trade("BUY", "0.1", "65000");
   const flip = await trade("SELL", "0.3", "65100");
   assert.equal(flip.fills[0]?.realizedPnl, "10");
@@ -135,7 +135,7 @@ test("a sale larger than the position flips it", async () => {
   assert.equal(position?.openedAt, flip.updatedAt);
 });
 
-test("reduce-only orders are clipped to the position, for life", async () => {
+test("reduce-only orders never exceed the position while they are open", async () => {
   const sell = { symbol: "BTC-PERP", side: "SELL", type: "LIMIT", price: "66000", reduceOnly: true } as const;
   await alice.refused("REDUCE_ONLY_NO_POSITION", "POST", "/orders", { ...sell, quantity: "1" });
   await trade("BUY", "0.5", "65000");
@@ -159,7 +159,7 @@ test("reduce-only orders are clipped to the position, for life", async () => {
   assert.deepEqual([ended.status, ended.reason, ended.filledQuantity], ["CANCELED", "REDUCE_ONLY", "0"]);
 });
 
-test("a reduce-only order never opens the other side, also when it takes", async () => {
+test("a reduce-only taker order never opens the other side", async () => {
   await trade("BUY", "0.2", "65000");
   await market.buy("1", "64900");
   const order = await alice.market("SELL", "1", { reduceOnly: true });
@@ -167,7 +167,7 @@ test("a reduce-only order never opens the other side, also when it takes", async
   assert.equal(await alice.position(), null);
 });
 
-test("closing: all or a part, at market or at a price; resting reduce-only orders give way", async () => {
+test("a position is closed wholly or partly, at market or at a limit, and resting reduce-only orders shrink", async () => {
   const close = (body: object) =>
     alice.call<{
       orderId: string;
@@ -204,7 +204,7 @@ test("closing: all or a part, at market or at a price; resting reduce-only order
   await alice.refused("NO_POSITION", "POST", "/positions/BTC-PERP/close", {});
 });
 
-test("a short is closed by a purchase", async () => {
+test("a buy order closes a short position", async () => {
   await trade("SELL", "0.1", "65000");
   await market.sell("1", "65010");
   const order = await alice.call<{ side: string; status: string }>(201, "POST", "/positions/BTC-PERP/close", {});
@@ -212,7 +212,7 @@ test("a short is closed by a purchase", async () => {
   assert.equal(await alice.position(), null);
 });
 
-test("leverage: set, kept, out of range, and refused when margin does not cover it", async () => {
+test("leverage is set and kept, and refused out of range or without margin", async () => {
   const set = (leverage: number) => alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage });
   assert.deepEqual(await set(20), { symbol: "BTC-PERP", leverage: 20 });
   assert.deepEqual(await set(20), { symbol: "BTC-PERP", leverage: 20 });
@@ -234,7 +234,7 @@ test("leverage: set, kept, out of range, and refused when margin does not cover 
   assert.equal((await alice.balance()).initialMargin, "650");
 });
 
-test("an order that margin does not cover is refused, with what it needs and what there is", async () => {
+test("an order without enough margin is refused with the required and the available amount", async () => {
   const body = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65000", quantity: "2" };
   // 130000 ÷ 10, and 65 of taker fees.
   const error = await alice.refused("INSUFFICIENT_MARGIN", "POST", "/orders", body);
@@ -259,7 +259,7 @@ test("an order that margin does not cover is refused, with what it needs and wha
   assert.equal((await alice.balance()).initialMargin, "3287.525"); // 3255 + 16.25 + 16.275
 });
 
-test("money bound in one symbol is not there for another", async () => {
+test("margin used in one symbol is not available in another", async () => {
   await operator.setIndex("ETH-PERP", "3000");
   const eth = (quantity: string) => ({ symbol: "ETH-PERP", side: "BUY", type: "LIMIT", price: "3000", quantity });
   await trade("BUY", "1", "65000");
@@ -268,7 +268,7 @@ test("money bound in one symbol is not there for another", async () => {
   await alice.call(201, "POST", "/orders", eth("11"));
 });
 
-test("the position in one symbol, open or not, with what is set", async () => {
+test("the position of a symbol shows its settings, open or not", async () => {
   const path = "/positions/BTC-PERP";
   const untouched = await alice.get<Position>(path);
   assert.deepEqual(

@@ -42,7 +42,7 @@ async function exhaust(send: () => Promise<Answer<unknown>>): Promise<Answer<Err
   throw new Error("nothing was refused");
 }
 
-test("orders are refused past their rate, cancels are not, and nobody is banned", async (t) => {
+test("orders beyond their rate are refused, cancels are not, and nobody is banned", async (t) => {
   const alice: Trader = await openTrader(server);
   const first = await alice.request<{ orderId: string }>("POST", "/orders", ORDER);
   assert.equal(first.status, 201, first.text);
@@ -71,7 +71,7 @@ test("orders are refused past their rate, cancels are not, and nobody is banned"
   await alice.cancelAll();
 });
 
-test("the client waits as long as it is asked to, with what may be sent again", async () => {
+test("the client retries repeatable requests after Retry-After", async () => {
   const alice = await openTrader(server);
   const client = new PerpdClient({ baseUrl: server.url, token: alice.token as string });
   const placeUntilRefused = async (): Promise<never> => {
@@ -94,7 +94,7 @@ test("a key has half of its account's budget", async () => {
   await alice.cancelAll();
 });
 
-test("transfers and keys, which are kept for good, cost as much as logins", async () => {
+test("transfers and key creation cost as much as logins", async () => {
   const alice = await openTrader(server);
   const address = alice.address;
   for (const [path, body] of [
@@ -108,7 +108,7 @@ test("transfers and keys, which are kept for good, cost as much as logins", asyn
   }
 });
 
-test("an address opens so many accounts an hour, and whoever has one logs in as ever", async (t) => {
+test("an address is limited in new accounts per hour, but existing accounts can log in", async (t) => {
   const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
   const small = await startServer({ quiet: false, flags, environment: { PERPD_ACCOUNT_RATE: "2" } });
   t.after(() => small.dispose());
@@ -125,7 +125,7 @@ test("an address opens so many accounts an hour, and whoever has one logs in as 
   assert.equal((await login(small.url, privateKey)).accountId, accountId, "also when that was before the start");
 });
 
-test("over a WebSocket the same budgets hold, and replies say what is left", async () => {
+test("WebSocket requests use the same budgets, and replies report the rest", async () => {
   const alice = await openTrader(server);
   const socket = await SocketClient.open(server.wsUrl);
   await socket.request("auth", { token: alice.token });
@@ -142,7 +142,7 @@ test("over a WebSocket the same budgets hold, and replies say what is left", asy
   await socket.close();
 });
 
-test("an address may have so many WebSockets open, and one more once one is closed", async (t) => {
+test("an address is limited in open WebSockets, and closing one allows another", async (t) => {
   const open: SocketClient[] = [];
   t.after(() => Promise.all(open.map((socket) => socket.close())));
   for (let i = 0; i < MAX_SOCKETS; i++) open.push(await SocketClient.open(server.wsUrl));
@@ -153,7 +153,7 @@ test("an address may have so many WebSockets open, and one more once one is clos
   open.push(again);
 });
 
-test("strangers pay by their address, whatever they ask for; the operator does not", async (t) => {
+test("unauthenticated requests are charged to the address, the operator's are free", async (t) => {
   // The slowest flow there is, four tokens a second for an address, and room for all handshakes at once.
   const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
   const slow = await startServer({ quiet: false, flags, environment: { PERPD_REQUEST_RATE: "1" } });

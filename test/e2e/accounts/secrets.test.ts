@@ -15,7 +15,7 @@ function formsOf(secret: string): Buffer[] {
   return [...texts.map((text) => Buffer.from(text)), Buffer.from(secret, isHex ? "hex" : "base64url")];
 }
 
-test("tokens and API secrets are neither on disk nor in the logs, in any form", async (t) => {
+test("tokens and API secrets are neither on disk nor in the logs in plain form", async (t) => {
   const server = await startServer({ environment: { PERPD_LOG_LEVEL: "trace", PERPD_SNAPSHOT_INTERVAL_MS: "50" } });
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => server.dispose());
 
-test("the reference loads all that it needs from here, and may load nothing from elsewhere", async () => {
+test("the API reference page loads everything from the exchange, and its policy forbids other origins", async () => {
   const { text, headers } = await nobody.request("GET", "/docs");
   assert.equal(headers["content-type"], "text/html; charset=utf-8");
   const policy = String(headers["content-security-policy"]);
@@ -36,7 +36,7 @@ test("the reference loads all that it needs from here, and may load nothing from
   assert.equal((JSON.parse(configuration) as { withDefaultFonts: boolean }).withDefaultFonts, false);
 });
 
-test("pages are compressed for whoever takes it, and the same for everyone", async () => {
+test("pages are compressed when the client accepts it, with the same content", async () => {
   for (const path of ["/docs", "/docs/scalar.js", "/openapi.json", "/asyncapi.json"]) {
     const plain = await nobody.request("GET", path);
     assert.equal(plain.headers["content-encoding"], undefined);
@@ -62,7 +62,7 @@ const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
     outgoing.on("error", reject);
   });
 
-test("where people look first leads to the reference", async () => {
+test("/ and /docs lead to the API reference", async () => {
   for (const path of ["/", "/docs"]) {
     for (const method of ["GET", "HEAD"]) {
       const response = await fetch(origin + path, { method, redirect: "manual" });

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => server.dispose());
 
-test("the exchange serves the documents that the replies of all tests are held against", async () => {
+test("the exchange serves the documents against which the tests check all replies", async () => {
   for (const [path, make] of [
     ["/openapi.json", openApiDocument] as const,
     ["/asyncapi.json", asyncApiDocument] as const,

@@ -47,7 +47,7 @@ function filledIn(path: string, { parameters = [] }: Operation): string {
   return query.size === 0 ? full : `${full}?${query}`;
 }
 
-test("every request of openapi.json's examples is one that the exchange understands", async () => {
+test("the exchange accepts every example request of openapi.json", async () => {
   const { paths } = openApiDocument(declaredRoutes(), "test") as { paths: Record<string, Record<string, Operation>> };
   let count = 0;
   for (const [path, operations] of Object.entries(paths))
@@ -64,7 +64,7 @@ test("every request of openapi.json's examples is one that the exchange understa
   assert.ok(count >= declaredRoutes().length - 1);
 });
 
-test("every request of asyncapi.json's examples is one that the exchange understands", async (t) => {
+test("the exchange accepts every example request of asyncapi.json", async (t) => {
   const client = await SocketClient.openAs(server.wsUrl, trader.token);
   t.after(() => client.close());
   for (const { op, examples } of socketRequests(declaredRoutes())) {

@@ -36,7 +36,7 @@ async function tradeUntil(trader: Trader, isOver: () => boolean): Promise<{ orde
   return { orders, slowestMs };
 }
 
-test("everyone reconnects at once after a crash: each has the books and its account again, and orders go on", async (t) => {
+test("after a crash all clients reconnect at once and get their books and accounts, while orders continue", async (t) => {
   await server.start();
   await new Operator(server).setIndex("BTC-PERP", "65000");
   const alice = await openTrader(server);
@@ -85,7 +85,7 @@ test("everyone reconnects at once after a crash: each has the books and its acco
   await new Operator(server).soundAudit();
 });
 
-test("a flood of logins: each is answered, perhaps by a refusal, and orders go on", async (t) => {
+test("a flood of logins is answered or refused one by one, while orders continue", async (t) => {
   const alice = await openTrader(server);
   let over = false;
   const trading = tradeUntil(alice, () => over);

@@ -26,7 +26,7 @@ const expectRefusals = (cases: [body: unknown, code: ErrorCode, field?: string][
     }
   });
 
-test("texts that are no JSON", () =>
+test("bodies that are not JSON are refused", () =>
   expectRefusals([
     ["{", "BAD_JSON"],
     ["hello", "BAD_JSON"],
@@ -44,7 +44,7 @@ test("texts that are no JSON", () =>
     [`${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`, "BAD_JSON"],
   ]));
 
-test("bytes that are no UTF-8", () =>
+test("bodies that are not UTF-8 are refused", () =>
   expectRefusals(
     [
       [0xff],
@@ -59,7 +59,7 @@ test("bytes that are no UTF-8", () =>
     ]),
   ));
 
-test("values that are no order", () =>
+test("JSON values that are not an order are refused", () =>
   expectRefusals([
     ["null", "BAD_TYPE"],
     ["[]", "BAD_TYPE"],
@@ -69,7 +69,7 @@ test("values that are no order", () =>
     [[ORDER], "BAD_TYPE"],
   ]));
 
-test("fields that are missing, unknown, twice, or of the wrong type", async () => {
+test("missing, unknown, duplicate and wrongly typed fields are refused", async () => {
   const without = (name: keyof typeof ORDER) => ({ ...ORDER, [name]: undefined });
   const raw = (more: string) => `${JSON.stringify(ORDER).slice(0, -1)},${more}}`;
   await expectRefusals([
@@ -126,7 +126,7 @@ test("fields that are missing, unknown, twice, or of the wrong type", async () =
   ]);
 });
 
-test("fields that do not go together", () =>
+test("fields that exclude each other are refused", () =>
   expectRefusals([
     [{ ...ORDER, type: "MARKET" }, "BAD_COMBINATION", "price"],
     [{ ...ORDER, maxSlippage: "0.01" }, "BAD_COMBINATION", "maxSlippage"],
@@ -140,7 +140,7 @@ test("fields that do not go together", () =>
     [{ ...ORDER, postOnly: true, timeInForce: "FOK" }, "BAD_COMBINATION", "postOnly"],
   ]));
 
-test("decimals are strings of digits with at most one point, and nothing else", async () => {
+test("decimals in any other form are refused", async () => {
   const bad = [
     ...["", " ", " 1", "1 ", "+1", "-1", "-0", ".5", "5.", "00012", "01", "1_000", "1,5", "1e3", "1E3", "1e1000000"],
     ...[
@@ -172,7 +172,7 @@ test("decimals are strings of digits with at most one point, and nothing else", 
   assert.match(number.message, /string/i, "it says what to do");
 });
 
-test("prices and quantities that are too fine, too small or too large, with what would do", async () => {
+test("prices and quantities that are too fine, too small or too large are refused with the limit", async () => {
   const refuse = async (change: object, code: ErrorCode, field: string, details: object) => {
     const error = await target.alice.refused(code, "POST", "/orders", { ...ORDER, ...change });
     assert.deepEqual([error.field, error.details], [field, details], JSON.stringify(change));
@@ -222,7 +222,7 @@ async function requiredFor(quantity: string) {
   return { required: String(Math.round(required * 1e6) / 1e6), available: availableBalance };
 }
 
-test("amounts of deposits and withdrawals", () =>
+test("invalid amounts of deposits and withdrawals are refused", () =>
   leavesUntouched(target, async () => {
     const address = "0x0000000000000000000000000000000000000001";
     for (const path of ["/account/deposit", "/account/withdraw"]) {
@@ -250,7 +250,7 @@ test("amounts of deposits and withdrawals", () =>
     await refuse("0x8Ba1f109551bD432803012645Ac136ddd64DBA72", "BAD_VALUE");
   }));
 
-test("another account's order does not exist", () =>
+test("another account's order is not found", () =>
   leavesUntouched(target, async () => {
     const { bob, orderId } = target;
     for (const id of [orderId, "client:resting"])
@@ -266,7 +266,7 @@ test("another account's order does not exist", () =>
     assert.equal((await bob.cancelAll("?side=BUY")).canceled, 0);
   }));
 
-test("paths, parameters and queries", () =>
+test("invalid paths, parameters and queries are refused", () =>
   leavesUntouched(target, async () => {
     const { alice, orderId } = target;
     const refuse = async (status: number, method: string, path: string) => {
@@ -312,7 +312,7 @@ test("paths, parameters and queries", () =>
       checkErrorCode(await alice.request(method, path, ORDER), "UNEXPECTED_BODY");
   }));
 
-test("methods", () =>
+test("unsupported methods are refused", () =>
   leavesUntouched(target, async () => {
     const { alice } = target;
     for (const [method, path] of [
@@ -334,7 +334,7 @@ function checkErrorCode(answer: Awaited<ReturnType<Target["alice"]["request"]>>,
   assert.equal((answer.body as { code: string }).code, code);
 }
 
-test("a body of 64 KiB is read, a larger one refused", () =>
+test("a body of 64 KiB is accepted, and a larger one is refused", () =>
   leavesUntouched(target, async () => {
     const padded = (bytes: number) => `${JSON.stringify(ORDER).slice(0, -1)}${" ".repeat(bytes)}}`;
     const largest = JSON.stringify({ ...ORDER, side: "buy" });

@@ -34,14 +34,14 @@ function checkRefused(what: string, answer: RawAnswer): void {
     assert.ok(Object.hasOwn(ERRORS, code ?? ""), `${what}: ${code}`);
 }
 
-test("the template of these requests is sound: the order is taken", async () => {
+test("the unchanged template request places an order", async () => {
   const answer = await sendRaw(server.port, request("Host: x", LENGTH));
   assert.match(answer.text, /^HTTP\/1\.1 201 /);
   const { data } = await target.alice.openOrders("?limit=1");
   await target.alice.cancel(data[0]?.orderId ?? "");
 });
 
-test("malformed requests are refused, and none of them runs", () =>
+test("malformed requests are refused and not executed", () =>
   leavesUntouched(target, async () => {
     const hostile: Record<string, string> = {
       "Content-Length twice": request("Host: x", LENGTH, LENGTH),
@@ -101,7 +101,7 @@ test("malformed requests are refused, and none of them runs", () =>
     for (const [i, what] of Object.keys(hostile).entries()) checkRefused(what, answers[i] as RawAnswer);
   }));
 
-test("what is refused does not hide a second request", () =>
+test("a refused request cannot smuggle a second one", () =>
   leavesUntouched(target, async () => {
     const hidden = request("Host: x", LENGTH);
     const covers: Record<string, string> = {
@@ -117,7 +117,7 @@ test("what is refused does not hide a second request", () =>
     for (const [i, what] of Object.keys(covers).entries()) checkRefused(what, answers[i] as RawAnswer);
   }));
 
-test("a client that goes in the middle of its request has done nothing, or all of it once", async () => {
+test("a client that disconnects during its request has done nothing, or all of it once", async () => {
   const text = request("Host: x", LENGTH);
   await leavesUntouched(target, async () => {
     await Promise.all(
@@ -133,7 +133,7 @@ test("a client that goes in the middle of its request has done nothing, or all o
   await target.alice.cancel(data[0]?.orderId ?? "");
 });
 
-test("requests in one packet are answered in their order, or the connection ends; each is done once at most", async () => {
+test("pipelined requests are answered in order or the connection ends, and each runs at most once", async () => {
   const order = (id: string) =>
     request("Host: x", LENGTH_WITH_ID).replace(ORDER, JSON.stringify({ ...JSON.parse(ORDER), clientOrderId: id }));
   const LENGTH_WITH_ID = `Content-Length: ${JSON.stringify({ ...JSON.parse(ORDER), clientOrderId: "p1" }).length}`;

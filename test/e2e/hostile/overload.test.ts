@@ -68,7 +68,7 @@ const place = (symbol: (typeof SYMBOLS)[number], id: string) => ({
   params: order(symbol, id),
 });
 
-test("an order too many is answered OVERLOADED at once, and nothing was done", async (t) => {
+test("an order beyond capacity gets OVERLOADED at once, and nothing is done", async (t) => {
   const alice = await openTrader(server);
   const client = await openSocket(alice);
   t.after(() => client.close());
@@ -95,7 +95,7 @@ test("an order too many is answered OVERLOADED at once, and nothing was done", a
   assert.deepEqual(await openIds(alice), new Set([retried]));
 });
 
-test("a cancel behind more orders than are taken is done, on all symbols", async (t) => {
+test("a cancel after too many orders is executed, on all symbols", async (t) => {
   const alice = await openTrader(server);
   const client = await openSocket(alice);
   t.after(() => client.close());
@@ -113,7 +113,7 @@ test("a cancel behind more orders than are taken is done, on all symbols", async
   assert.deepEqual(await openIds(alice), new Set());
 });
 
-test("under a flood, cancels and liquidations go through, and orders that were answered are there", async (t) => {
+test("under a flood, cancels and liquidations work, and acknowledged orders exist", async (t) => {
   const [flooder, alice, victim, maker] = await Promise.all([
     openTrader(server, "1000000"),
     openTrader(server),
@@ -173,7 +173,7 @@ test("under a flood, cancels and liquidations go through, and orders that were a
   await Promise.all([maker.cancelAll(), flooder.cancelAll()]);
 });
 
-test("at twice what it can take, cancels and liquidations go through and memory stays flat", (t) =>
+test("at twice the capacity, cancels and liquidations work and memory stays flat", (t) =>
   OVERLOAD.run(0, 3, (line) => t.diagnostic(line)));
 
 /** The client order ids of all open orders. */

@@ -18,7 +18,7 @@ const order = (clientOrderId: string): NewOrder & { clientOrderId: string } => (
   clientOrderId,
 });
 
-test("SIGTERM under load: what waits is answered, sockets are told, and what was answered is there again", async (t) => {
+test("SIGTERM under load answers pending requests, notifies sockets, and loses nothing acknowledged", async (t) => {
   const server = await startServer();
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
@@ -79,7 +79,7 @@ test("SIGTERM under load: what waits is answered, sockets are told, and what was
   await new Operator(server).soundAudit();
 });
 
-test("SIGTERM with orders on their way over a WebSocket: what was placed is answered", async (t) => {
+test("SIGTERM with WebSocket orders in flight answers every order that was placed", async (t) => {
   const server = await startServer();
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");

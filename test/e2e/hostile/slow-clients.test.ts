@@ -10,10 +10,10 @@ import { pause, until } from "../support/wait.ts";
 
 const DEADLINE_MS = 60_000;
 
-test("many that stop reading are dropped, and cost the others nothing and little memory", (t) =>
+test("many clients that stop reading are dropped, without delaying others or using much memory", (t) =>
   STALLED.run(0, 50, (line) => t.diagnostic(line)));
 
-test("connections that say nothing, too little or nothing any more are closed, and nobody notices", (t) =>
+test("silent, incomplete and idle connections are closed without affecting others", (t) =>
   IDLE.run(0, 1000, (line) => t.diagnostic(line)));
 
 let server: TestServer;
@@ -46,7 +46,7 @@ async function askWithoutReading(): Promise<SocketClient> {
   return slow;
 }
 
-test("a client that asks for more than its line carries is sent what it takes, and the rest when it reads", async (t) => {
+test("a slow client gets what its connection takes, and the rest when it reads", async (t) => {
   const slow = await askWithoutReading();
   t.after(() => slow.close());
   slow.socket.resume();
@@ -58,7 +58,7 @@ test("a client that asks for more than its line carries is sent what it takes, a
   assert.ok(slow.messages.length < 3 * TIMES * (BOOKS.length + 1), "not everything was sent");
 });
 
-test("a client that does not keep up is told so and closed", async () => {
+test("a client that falls too far behind is notified and closed", async () => {
   const slow = await askWithoutReading();
   for (let i = 0; i < ANSWERS; i++) slow.send({ op: "subscribe", channels: BOOKS });
   // What its sender asks for behind that is served while it sleeps.
@@ -68,7 +68,7 @@ test("a client that does not keep up is told so and closed", async () => {
   assert.deepEqual(await slow.closed, { code: 1013, reason: "SLOW_CONSUMER" });
 });
 
-test("a flood of subscriptions is refused one by one, and one of connections is served", async (t) => {
+test("excess subscriptions are refused one by one, and many connections are served", async (t) => {
   const client = await SocketClient.open(server.wsUrl);
   t.after(() => client.close());
   const symbols = ["BTC-PERP", "ETH-PERP", "SOL-PERP"];

@@ -20,7 +20,7 @@ after(async () => {
   await server.dispose();
 });
 
-test("a fall of 30 % in steps: leveraged longs are closed, a bystander trades on, the books balance after every step", async () => {
+test("a 30 % fall in steps liquidates leveraged longs while others trade, and the audit balances after every step", async () => {
   await operator.setIndex("BTC-PERP", "60000");
   const [whale, bystander] = await Promise.all([openTrader(server, "1000000"), openTrader(server, "100000")]);
   const longs: Trader[] = [];

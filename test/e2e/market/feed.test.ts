@@ -41,7 +41,7 @@ const MODULE = `export default class {
   }
 }`;
 
-test("the index follows several exchanges, without the one that lies, and grows stale when too few answer", async (t) => {
+test("the index combines several exchanges without the outlier, and becomes stale when too few answer", async (t) => {
   const [first, second, third] = [new OtherExchange(), new OtherExchange(), new OtherExchange()];
   const exchanges = [first, second, third];
   t.after(() => exchanges.forEach((exchange) => void exchange.close()));
@@ -76,7 +76,7 @@ test("the index follows several exchanges, without the one that lies, and grows 
   await until("the index to be fresh again", async () => (await reason()) === null);
 });
 
-test("without any source that can be opened the start says what is wrong", async (t) => {
+test("a start without a usable price source fails with the reason", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-feed-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const config = join(folder, "config.json");
@@ -84,5 +84,5 @@ test("without any source that can be opened the start says what is wrong", async
   writeFileSync(config, JSON.stringify({ priceSource: "feed", bots: false, feed }));
   const { code, output } = await startAndFail({ quiet: false, flags: ["--config", config] });
   assert.equal(code, 1);
-  assert.match(output, /perpd cannot start: feed: ccxt knows no exchange "nowhere"/);
+  assert.match(output, /perpd cannot start: feed: ccxt has no exchange "nowhere"/);
 });

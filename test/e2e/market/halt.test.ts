@@ -69,7 +69,7 @@ const limit = (side: "BUY" | "SELL", at: string, more: object = {}) => ({
   ...more,
 });
 
-test("halted by the operator: only cancels, for everyone to see, over a restart, until resumed", async () => {
+test("a CANCEL_ONLY halt allows only cancels, is public, survives a restart, and ends with resume", async () => {
   await bob.sell("1", "65000");
   await alice.buy("0.1", "65000");
   const { orderId } = await alice.buy("0.01", "64000");
@@ -96,7 +96,7 @@ test("halted by the operator: only cancels, for everyone to see, over a restart,
   assert.equal((await alice.buy("0.01", "64000")).status, "NEW");
 });
 
-test("HALTED: no cancel, which who names the order or the symbol is told; who cancels everywhere cancels elsewhere", async () => {
+test("HALTED refuses cancels by order or symbol, while cancel-all still cancels in other symbols", async () => {
   await operator.setIndex("ETH-PERP", "3500");
   const { orderId } = await alice.buy("0.01", "64000", { clientOrderId: "stays" });
   const { orderId: elsewhere } = await alice.buy("1", "3000", { symbol: "ETH-PERP" });
@@ -117,7 +117,7 @@ test("HALTED: no cancel, which who names the order or the symbol is told; who ca
   assert.equal((await alice.cancel(orderId)).status, "CANCELED");
 });
 
-test("an index that nobody renews: reduce-only until there is another", async () => {
+test("a stale index allows only reduce-only orders until a new price comes", async () => {
   await restart(MAX_AGE_MS);
   await price();
   await until("the index to grow old", async () => (await status())[1] === "STALE_INDEX");
@@ -138,7 +138,7 @@ test("an index that nobody renews: reduce-only until there is another", async ()
   await restart();
 });
 
-test("money stays where margin is in use in a symbol that is stale or halted; others withdraw, and what was done is said again", async () => {
+test("withdrawals are refused while margin is in use in a stale or halted symbol, but others withdraw and repeats are answered", async () => {
   let idle = await openTrader(server);
   const body = (trader: Trader, reference: string) => ({
     asset: "USDC",
@@ -177,7 +177,7 @@ test("money stays where margin is in use in a symbol that is stale or halted; ot
   await withdraw(alice, "third");
 });
 
-test("a guarded price that jumps is confirmed by two more, and then trips the breaker", async () => {
+test("a guarded price jump needs two confirmations and then trips the circuit breaker", async () => {
   await price();
   const put = (at: string, guarded: boolean) => ["PUT", "/operator/index/BTC-PERP", { price: at, guarded }] as const;
   await operator.call(200, ...put("65000", true));
@@ -190,7 +190,7 @@ test("a guarded price that jumps is confirmed by two more, and then trips the br
   await resume();
 });
 
-test("what the operator may not ask", async () => {
+test("invalid operator requests are refused", async () => {
   await operator.refused("BAD_VALUE", "POST", "/operator/symbols/BTC-PERP/halt", { mode: "TRADING" });
   await operator.refused("UNKNOWN_SYMBOL", "POST", "/operator/symbols/DOGE-PERP/halt");
   await alice.refused("OPERATOR_REQUIRED", "POST", "/operator/symbols/BTC-PERP/halt", { mode: "HALTED" });

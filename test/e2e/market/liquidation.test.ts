@@ -49,7 +49,7 @@ const shortFills = async (trader: Trader) =>
     ...[fill.fee, fill.feeRate, fill.positionSize, fill.orderId === null],
   ]);
 
-test("at first the fund has its seed and nothing else", async () => {
+test("the insurance fund starts with its seed", async () => {
   const { data, ...fund } = await insurance();
   assert.deepEqual(fund, { asset: "USDC", balance: "1000000", unrealizedPnl: "0", nextCursor: null });
   assert.deepEqual(
@@ -58,7 +58,7 @@ test("at first the fund has its seed and nothing else", async () => {
   );
 });
 
-test("a 100x long whose price falls: orders canceled, sold into the book, the rest to the fund, to the quantum", async () => {
+test("liquidating a 100x long cancels its orders, sells into the book and gives the rest to the fund, exact to the quantum", async () => {
   await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 100 });
   await bob.sell("1", "65000");
   assert.equal((await alice.buy("1", "65000")).status, "FILLED"); // fee 32.5: 967.5 are left
@@ -138,7 +138,7 @@ test("a 100x long whose price falls: orders canceled, sold into the book, the re
   );
 });
 
-test("the fund sells what it took over, and all that moved its money adds up to what it has", async () => {
+test("the fund sells positions that it took over, and its history adds up to its balance", async () => {
   await operator.setIndex("BTC-PERP", "64250"); // a price that is not stale
   await carol.buy("1", "64240");
   // A fifth of 0.6 at a time.
@@ -157,7 +157,7 @@ test("the fund sells what it took over, and all that moved its money adds up to 
   assert.deepEqual((await nobody.get<Insurance>("/market/insurance?symbol=ETH-PERP")).data, []);
 });
 
-test("after a restart the channel begins with what was liquidated before, and the fund is not seeded twice", async () => {
+test("after a restart the liquidations channel repeats earlier ones, and the fund is not seeded twice", async () => {
   const was = await insurance();
   const wasOpen = await nobody.get<OpenInterest>("/market/open-interest?symbol=BTC-PERP");
   await server.stop();
@@ -177,7 +177,7 @@ test("after a restart the channel begins with what was liquidated before, and th
   await socket.close();
 });
 
-test("the lists of funding and open interest take the fields of every list, and the account's own is not for everyone", async () => {
+test("funding and open-interest lists support the usual list fields, and the account's list is private", async () => {
   const api = new Api(server.url);
   await api.get("/market/funding?symbol=BTC-PERP&startTime=1&endTime=2&limit=5&cursor=3600000");
   await api.refused("MISSING_FIELD", "GET", "/market/funding");

@@ -42,7 +42,7 @@ after(async () => {
 const ticker = (symbol: string) => nobody.get<Ticker>(`/market/ticker?symbol=${symbol}`);
 const orderBook = (symbol: string, more = "") => nobody.get<OrderBook>(`/market/orderbook?symbol=${symbol}${more}`);
 
-test("the instruments, with all that an order must know", async () => {
+test("instruments show every limit that an order must respect", async () => {
   const { data, nextCursor } = await nobody.get<InstrumentList>("/market/symbols");
   assert.equal(nextCursor, null);
   assert.deepEqual(
@@ -92,7 +92,7 @@ test("the instruments, with all that an order must know", async () => {
   await nobody.refused("UNKNOWN_SYMBOL", "GET", "/market/symbols?symbol=DOGE-PERP");
 });
 
-test("before there is an index price nothing trades, and the ticker says so", async () => {
+test("nothing trades before the first index price, and the ticker shows it", async () => {
   const before = await ticker("SOL-PERP");
   assert.deepEqual(
     [before.status, before.lastPrice, before.markPrice, before.indexPrice, before.bidPrice, before.askPrice],
@@ -110,7 +110,7 @@ test("before there is an index price nothing trades, and the ticker says so", as
   assert.equal((await ticker("SOL-PERP")).indexPrice, "150.5");
 });
 
-test("the order book: levels, depth and a checksum that anyone can compute", async () => {
+test("the order book has levels, depth and a reproducible checksum", async () => {
   await operator.setIndex("ETH-PERP", "3000");
   const place = (trader: Trader, side: "BUY" | "SELL", price: string, quantity: string) =>
     trader.place({ symbol: "ETH-PERP", side, type: "LIMIT", price, quantity });
@@ -154,7 +154,7 @@ test("the order book: levels, depth and a checksum that anyone can compute", asy
   await Promise.all([alice.cancelAll(), bob.cancelAll()]);
 });
 
-test("trades, ticker and candles of all intervals tell of the same trades", async () => {
+test("trades, ticker and candles of all intervals agree", async () => {
   await operator.setIndex("BTC-PERP", "65000");
   const begin = Date.now();
   const script: ["BUY" | "SELL", string, string][] = [
@@ -313,7 +313,7 @@ function boundsOf(interval: Interval, time: number): [number, number] {
   return [open, open + length];
 }
 
-test("candles of a range, oldest first; the running one is not closed", async () => {
+test("candles of a range are oldest first, and the current one is not closed", async () => {
   const now = Date.now();
   const hour = now - (now % 3_600_000);
   const path = `/market/klines?symbol=BTC-PERP&interval=1h&startTime=${hour}&endTime=${hour}`;
@@ -327,7 +327,7 @@ test("candles of a range, oldest first; the running one is not closed", async ()
   assert.deepEqual(none.data, []);
 });
 
-test("candles of mark and index prices: without volume, from a minute on, and there after a start", async (t) => {
+test("candles of mark and index prices have no volume, intervals from 1m, and survive a restart", async (t) => {
   const server = await startServer();
   t.after(() => server.dispose());
   let operator = new Operator(server);

@@ -87,7 +87,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
 ];
 
 for (const [what, damage, says] of DAMAGES)
-  test(`the start is refused, in words: ${what}`, async () => {
+  test(`the start is refused with a reason: ${what}`, async () => {
     const dir = join(root, "trial");
     fs.rmSync(dir, { recursive: true, force: true });
     fs.cpSync(sound, dir, { recursive: true });

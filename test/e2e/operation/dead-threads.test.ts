@@ -11,7 +11,7 @@ import { until } from "../support/wait.ts";
 /** Orders by then fill several segments of the log. */
 const MOST_ORDERS = 20_000;
 
-test("a data folder that is renamed ends the process with a fatal line, and under its new name it has what was acknowledged", async (t) => {
+test("renaming the data folder ends the process with a fatal line, and the folder has everything acknowledged", async (t) => {
   const server = await startServer();
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
@@ -30,7 +30,7 @@ test("a data folder that is renamed ends the process with a fatal line, and unde
   assert.ok((await again.openOrders()).data.some((order) => order.orderId === orderId));
 });
 
-test("a journal that fails ends the process with a fatal line, and a restart has all that was acknowledged", async (t) => {
+test("a journal failure ends the process with a fatal line, and a restart has everything acknowledged", async (t) => {
   // Without snapshots: the store, which trims the log behind them, would miss it first.
   const environment = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "600000" };
   const server = await startServer({ environment });
@@ -67,7 +67,7 @@ test("a journal that fails ends the process with a fatal line, and a restart has
   await new Operator(server).soundAudit();
 });
 
-test("a store that dies while the actors still recover ends the start, and the start says why", async (t) => {
+test("a store thread that dies during recovery ends the start with the reason", async (t) => {
   const made = await startServer();
   t.after(() => made.dispose());
   await made.stop();

@@ -66,7 +66,7 @@ async function lookAt(...traders: Trader[]) {
   };
 }
 
-test("after kill -9 everything is as it was, three times over", async () => {
+test("after each of three kill -9 everything is as before", async () => {
   const operator = new Operator(server);
   await operator.setIndex("BTC-PERP", "65000");
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
@@ -127,7 +127,7 @@ test("after kill -9 everything is as it was, three times over", async () => {
   await new Operator(server).soundAudit();
 });
 
-test("a withdrawal that was on its way arrives after a crash, once", async () => {
+test("a withdrawal in flight completes once after a crash", async () => {
   const slow = await startServer({ environment: { PERPD_WITHDRAWAL_DELAY_MS: "1500" } });
   try {
     const alice = await openTrader(slow, "100");

@@ -93,7 +93,7 @@ async function openClient(server: TestServer): Promise<Client> {
   return new Client(await openTrader(server));
 }
 
-test("a disk that is nearly full: new orders and money are refused, cancels and reads work, and it goes on by itself", {
+test("on a nearly full disk orders and transfers are refused, cancels and reads work, and service resumes by itself", {
   skip,
 }, async (t) => {
   const server = newServer(t, MIN_FREE_BYTES);
@@ -134,7 +134,7 @@ test("a disk that is nearly full: new orders and money are refused, cancels and 
   await new Operator(server).soundAudit();
 });
 
-test("a full disk that nothing gave warning of: no answer that is not on disk, and all of it back when there is room", {
+test("on a suddenly full disk nothing is acknowledged that is not on disk, and service resumes when there is room", {
   skip,
 }, async (t) => {
   // Without the guard LMDB meets the end of the disk. Its failed commit leaves the process unfit to end as it should
@@ -160,12 +160,12 @@ test("a full disk that nothing gave warning of: no answer that is not on disk, a
   await new Operator(server).soundAudit();
 });
 
-test("a start on a disk without room says so", { skip }, async (t) => {
+test("a start on a full disk fails with the reason", { skip }, async (t) => {
   const server = newServer(t, 100 * 2 ** 20);
   await assert.rejects(server.start(), /perpd cannot start: .*no space left.*minFreeBytes/);
 });
 
-test("a data folder that cannot be written to: the start says so, and works once it can", { skip }, async (t) => {
+test("a start on a read-only data folder fails with the reason, and works after that is fixed", { skip }, async (t) => {
   const server = newServer(t, 0);
   await server.start();
   const alice = await openTrader(server, "500");
@@ -182,7 +182,7 @@ test("a data folder that cannot be written to: the start says so, and works once
   assert.equal((await later.balance()).equity, "500");
 });
 
-test("a disk that becomes read-only while a process has the folder: it ends as it would have, and the folder is free", {
+test("a disk that becomes read-only does not prevent a regular stop, which frees the folder", {
   skip,
 }, async (t) => {
   const server = newServer(t, 0);

@@ -45,7 +45,7 @@ before(async () => {
 
 after(() => server.dispose());
 
-test("time, health, and headers that every answer has", async () => {
+test("time, health and the common response headers", async () => {
   const before = Date.now();
   const time = await nobody.request<{ serverTime: number }>("GET", "/time");
   assert.ok(time.body.serverTime >= before && time.body.serverTime <= Date.now());
@@ -73,7 +73,7 @@ interface OpenApi {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
 }
 
-test("the OpenAPI document names every path, and every path that it names is there", async () => {
+test("the OpenAPI document names exactly the paths that exist", async () => {
   const document = await nobody.get<OpenApi>("/openapi.json");
   assert.match(document.openapi, /^3\.1/);
   const named = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -96,7 +96,7 @@ test("the OpenAPI document names every path, and every path that it names is the
   }
 });
 
-test("the operator's metrics are in the format of Prometheus, and say what is", async () => {
+test("the operator's metrics are valid Prometheus text with correct values", async () => {
   const operator = new Operator(server);
   const { sequence } = await nobody.get<{ sequence: number }>("/health");
   const { status, headers, text } = await operator.request("GET", "/metrics");
@@ -120,7 +120,7 @@ test("the operator's metrics are in the format of Prometheus, and say what is", 
   assert.ok(figure("process_resident_memory_bytes") > 2 ** 20);
 });
 
-test("answers are what their schemas say", async () => {
+test("responses match their schemas", async () => {
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   const check = async (schema: TSchema, body: unknown, what: string) => {
     const [error] = [...Value.Errors(schema, body)];
@@ -166,7 +166,7 @@ test("answers are what their schemas say", async () => {
   await bob.cancelAll();
 });
 
-test("the audit counts the exchange", async () => {
+test("the audit counts accounts, orders and money", async () => {
   const since = Date.now();
   const before = await operator.soundAudit();
   const [alice, bob] = await Promise.all([openTrader(server, "1000"), openTrader(server, "2000.5")]);
@@ -185,7 +185,7 @@ test("the audit counts the exchange", async () => {
   assertUnchanged(since, await operator.audit(), now);
 });
 
-test("a second server on the same data folder is refused, and the first goes on", async () => {
+test("a second server on the same data folder is refused, and the first continues", async () => {
   const { code, output } = await startAndFail({ dataFolder: server.dataFolder });
   assert.notEqual(code, 0);
   assert.match(output, /perpd cannot start: .*(in use|another|already|running|lock)/i);
@@ -193,7 +193,7 @@ test("a second server on the same data folder is refused, and the first goes on"
   await operator.soundAudit();
 });
 
-test("a port that is taken, a flag or a setting that is none: said in words, and an exit code", async () => {
+test("a taken port, an unknown flag and an invalid setting give a message and an exit code", async () => {
   const fail = async (options: Parameters<typeof startAndFail>[0], message: RegExp) => {
     const { code, output } = await startAndFail(options);
     assert.notEqual(code, 0);
@@ -207,7 +207,7 @@ test("a port that is taken, a flag or a setting that is none: said in words, and
   await fail({ quiet: false, flags: ["--config", "/nonexistent.json"] }, /nonexistent/);
 });
 
-test("SIGINT, SIGTERM and SIGHUP end it with code 0, and what it knew is there again", async () => {
+test("SIGINT, SIGTERM and SIGHUP stop with code 0, and a restart has everything", async () => {
   const ending = await startServer();
   try {
     await new Operator(ending).setIndex("BTC-PERP", "65000");
@@ -229,7 +229,7 @@ test("SIGINT, SIGTERM and SIGHUP end it with code 0, and what it knew is there a
 
 const hasIPv6 = Object.values(networkInterfaces()).some((rows) => rows?.some(({ address }) => address === "::1"));
 
-test("an IPv6 address to listen on", { skip: !hasIPv6 && "this machine has no ::1" }, async () => {
+test("the exchange listens on an IPv6 address", { skip: !hasIPv6 && "this machine has no ::1" }, async () => {
   const other = await startServer({ flags: ["--host", "::1"] });
   try {
     assert.match(other.url, /^http:\/\/\[::1\]:\d+\/v1$/);
@@ -247,7 +247,7 @@ test("an IPv6 address to listen on", { skip: !hasIPv6 && "this machine has no ::
   }
 });
 
-test("with one worker and with many it is the same exchange", async () => {
+test("one worker and many workers give the same results", async () => {
   for (const workers of ["1", "4"]) {
     const other = await startServer({ flags: ["--workers", workers] });
     try {
@@ -263,7 +263,7 @@ test("with one worker and with many it is the same exchange", async () => {
   }
 });
 
-test("a socket that floods is told so and closed, when limits are on", async () => {
+test("with rate limits a flooding socket is notified and closed", async () => {
   const limited = await startServer({ quiet: false, flags: ["--no-bots", "--rate-limit", "on"] });
   try {
     const client = await SocketClient.open(limited.wsUrl);
@@ -277,7 +277,7 @@ test("a socket that floods is told so and closed, when limits are on", async () 
   }
 });
 
-test("pings are messages, too, when limits are on", async () => {
+test("with rate limits pings count as messages", async () => {
   const limited = await startServer({ quiet: false, flags: ["--no-bots", "--rate-limit", "on"] });
   try {
     const client = await SocketClient.open(limited.wsUrl);
@@ -290,7 +290,7 @@ test("pings are messages, too, when limits are on", async () => {
   }
 });
 
-test("by default the market lives: two sides, trades, candles; and the printed token trades", async () => {
+test("by default bots make a market with two sides, trades and candles, and the printed token trades", async () => {
   const living = await startServer({ quiet: false, flags: ["--seed", "7"] });
   try {
     const token = /token (\S+)/.exec(living.stdout)?.[1];
@@ -319,7 +319,7 @@ test("by default the market lives: two sides, trades, candles; and the printed t
   }
 });
 
-test("the printed lines fit an instrument of one's own", async (t) => {
+test("the printed start lines suit a custom instrument", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-own-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const own = { ...DEFAULT_INSTRUMENTS[2], symbol: "OWN-PERP", baseAsset: "OWN", tickSize: "0.05", stepSize: "2" };
@@ -339,14 +339,14 @@ test("the printed lines fit an instrument of one's own", async (t) => {
   }
 });
 
-test("each code of the error table has the status of its kind", () => {
+test("each error code has the HTTP status of its kind", () => {
   for (const [code, { status }] of Object.entries(ERRORS)) {
     assert.match(code, /^[A-Z_]+$/);
     assert.ok([400, 401, 403, 404, 405, 408, 409, 413, 422, 426, 429, 500, 503].includes(status), code);
   }
 });
 
-test("an exchange goes on where nothing can be written of its log and its welcome", {
+test("an exchange runs when its log and its welcome cannot be written", {
   skip: existsSync(FULL) ? false : `no ${FULL} here`,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-unheard-"));

@@ -17,7 +17,7 @@ async function takePort(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("an address that cannot be listened on is refused with the reason", async (t) => {
+test("an address that cannot be bound is refused with the reason", async (t) => {
   const port = await takePort(t);
   const rows: [host: string, port: number, reason: string][] = [
     ["127.0.0.1", port, "another program already listens on this port"],
@@ -29,7 +29,7 @@ test("an address that cannot be listened on is refused with the reason", async (
     await assert.rejects(probePort(host, port), { message: `cannot listen on ${host}:${port}: ${reason}` });
 });
 
-test("one that is free is free afterwards, too", async () => {
+test("probing a free port leaves it free", async () => {
   await probePort("127.0.0.1", 0);
   const port = await new Promise<number>((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
@@ -41,7 +41,7 @@ test("one that is free is free afterwards, too", async () => {
   await probePort("127.0.0.1", port);
 });
 
-test("a start on a port that is taken ends before there is a folder", async (t) => {
+test("a start on a taken port ends before it creates the data folder", async (t) => {
   const port = await takePort(t);
   const folder = mkdtempSync(join(tmpdir(), "perpd-port-"));
   t.after(() => rmSync(folder, { recursive: true }));

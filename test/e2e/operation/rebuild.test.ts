@@ -77,7 +77,7 @@ async function trade(trader: Trader, symbol: Market, random: Random, placed: Pla
   }
 }
 
-test("a thread that throws is rebuilt, and nobody else notices: every answer holds, before and after kill -9", async (t) => {
+test("an actor thread that throws is rebuilt without affecting others, and every reply holds, also after kill -9", async (t) => {
   const server = await start(t);
   const random = new Random(seed);
   const traders = await Promise.all(Array.from({ length: 4 }, () => openTrader(server, "1000000")));
@@ -144,7 +144,7 @@ test("a thread that throws is rebuilt, and nobody else notices: every answer hol
   assertUnchanged(since, after, seen);
 });
 
-test("the ledger's thread is rebuilt, and so is one that is out of memory or has ended altogether", async (t) => {
+test("the ledger's thread is rebuilt, and so are threads that ran out of memory or exited", async (t) => {
   const server = await start(t, WORKERS, { NODE_OPTIONS: "--max-old-space-size=160" });
   const alice = await openTrader(server, "1000");
   await alice.buy("0.01", "64000");
@@ -172,7 +172,7 @@ test("the ledger's thread is rebuilt, and so is one that is out of memory or has
   assertUnchanged(since, await lookAt(server, [again(server, alice)]), before);
 });
 
-test("a thread that hangs is ended and rebuilt, and the others go on", async (t) => {
+test("a hanging thread is ended and rebuilt, and the others continue", async (t) => {
   const server = await start(t, WORKERS, { WATCH_EVERY_MS: "300" });
   const alice = await openTrader(server, "1000");
   const kept = await alice.buy("0.01", "64000");
@@ -199,7 +199,7 @@ test("a thread that hangs is ended and rebuilt, and the others go on", async (t)
   await new Operator(server).soundAudit();
 });
 
-test("a stop in the middle of a rebuild cancels the orders of clients that asked for it, in every symbol", async (t) => {
+test("a stop during a rebuild runs cancel-on-disconnect in every symbol", async (t) => {
   const server = await start(t, WORKERS, { RECOVER_AFTER_MS: "500" });
   const alice = await openTrader(server, "100000");
   const socket = await SocketClient.open(server.wsUrl);
@@ -217,7 +217,7 @@ test("a stop in the middle of a rebuild cancels the orders of clients that asked
   for (const orderId of placed) assert.equal((await again(server, alice).order(orderId)).status, "CANCELED");
 });
 
-test("a fault that comes back again and again ends the process, and a restart recovers", async (t) => {
+test("a repeated fault ends the process, and a restart recovers", async (t) => {
   const server = await start(t, 1);
   const alice = await openTrader(server, "1000");
   await alice.buy("0.01", "64000");

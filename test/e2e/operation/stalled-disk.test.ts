@@ -34,7 +34,7 @@ function mountDisk(): boolean {
 const status = async (server: TestServer): Promise<string> =>
   (await new Api(server.url).get<{ status: string }>("/health")).status;
 
-test("a disk that does not answer: nobody is told anything that is not so, health says it, and it goes on by itself", {
+test("on a stalled disk nothing false is acknowledged, health reports it, and service resumes by itself", {
   skip,
 }, async (t) => {
   const server = await startServer({ dataFolder: join(disk, "data") });

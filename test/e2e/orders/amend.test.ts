@@ -33,7 +33,7 @@ after(async () => {
 const amend = (id: string, changes: object): Promise<PlacedOrder> => alice.call(200, "PATCH", `/orders/${id}`, changes);
 const book = (): Promise<OrderBook> => alice.get("/market/orderbook?symbol=BTC-PERP");
 
-test("an amended order keeps its id, and every place shows what it is now", async () => {
+test("an amended order keeps its id and is shown amended everywhere", async () => {
   const placed = await alice.buy("0.3", "64000", { clientOrderId: "amended" });
   const amended = await amend(placed.orderId, { price: "64100", quantity: "0.2" });
   const { fills, ...order } = amended;
@@ -61,7 +61,7 @@ test("an amended order keeps its id, and every place shows what it is now", asyn
   assert.deepEqual([data[0]?.orderId, data[0]?.price, data[0]?.quantity], [placed.orderId, "64100", "0.1"]);
 });
 
-test("a partly filled order is amended by its whole quantity, and one that crosses has its fills in the reply", async () => {
+test("amending a partly filled order sets its whole quantity, and one that crosses shows its fills in the reply", async () => {
   const { orderId } = await alice.sell("0.3", "65100");
   await bob.buy("0.1", "65100");
   const more = await amend(orderId, { quantity: "0.5" });
@@ -79,7 +79,7 @@ test("a partly filled order is amended by its whole quantity, and one that cross
   assert.deepEqual((await book()).asks, [["64900", "0.25"]]);
 });
 
-test("the socket amends with the same results, and its orders channel shows them", async () => {
+test("amending over the socket gives the same results, and the orders channel shows them", async () => {
   await socket.subscribe({ channel: "orders" });
   const { orderId } = await alice.buy("0.3", "64000");
   const reply = await socket.request("order.amend", { params: { orderId, quantity: "0.2" } });
@@ -92,7 +92,7 @@ test("the socket amends with the same results, and its orders channel shows them
   assert.deepEqual(socket.ofChannel("orders").at(-1)?.data, [order]);
 });
 
-test("another goodTillDate is shown everywhere, and is the order's end", async () => {
+test("an amended goodTillDate is shown everywhere and ends the order", async () => {
   const [soon, later] = [Date.now() + 600_000, Date.now() + 900_000];
   const { orderId } = await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate: soon });
   await socket.subscribe({ channel: "orders" });
@@ -120,7 +120,7 @@ test("another goodTillDate is shown everywhere, and is the order's end", async (
   assert.deepEqual((await alice.history()).data[0], ended);
 });
 
-test("bad amendments are refused with their codes, and change nothing", async () => {
+test("invalid amendments are refused with their codes, and change nothing", async () => {
   const { orderId } = await alice.buy("0.3", "64000", { postOnly: true });
   const closed = await alice.buy("0.3", "64000");
   await alice.cancel(closed.orderId);
@@ -161,7 +161,7 @@ test("bad amendments are refused with their codes, and change nothing", async ()
 const again = ({ token, accountId, address, privateKey }: Trader): Trader =>
   new Trader(server.url, token ?? "", accountId, address, privateKey);
 
-test("what was amended is so after a restart, queue included", async () => {
+test("amendments survive a restart, including the place in the queue", async () => {
   const first = await alice.sell("0.1", "65200");
   const second = await alice.sell("0.1", "65200");
   await amend(first.orderId, { quantity: "0.2" });

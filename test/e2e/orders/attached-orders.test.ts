@@ -36,7 +36,7 @@ const entry = (more: object = {}): NewOrder => ({
   ...more,
 });
 
-test("a take-profit and a stop wait for what has filled, survive kill -9, and one cancels the other", async () => {
+test("attached take-profit and stop-loss cover the filled quantity, survive kill -9, and cancel each other", async () => {
   const placed = await alice.place(entry({ clientOrderId: "entry" }));
   assert.deepEqual((await alice.openOrders()).data.length, 1);
   await bob.sell("0.1", "64900");
@@ -81,7 +81,7 @@ test("a take-profit and a stop wait for what has filled, survive kill -9, and on
   );
 });
 
-test("a GTD order ends at its time, to whoever looks", async () => {
+test("a GTD order expires at its time in every view", async () => {
   const [placed, goodTillDate] = await inTime(1500, async (time) => [
     await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate: time }),
     time,
@@ -95,7 +95,7 @@ test("a GTD order ends at its time, to whoever looks", async () => {
   assert.ok(ended.updatedAt >= goodTillDate);
 });
 
-test("what does not go together is refused by its field", async () => {
+test("incompatible fields are refused and named", async () => {
   const bad: [code: Parameters<Trader["refused"]>[0], field: string, body: object][] = [
     ["WOULD_TRIGGER", "takeProfit", entry({ takeProfit: { triggerPrice: "64000" } })],
     ["WOULD_TRIGGER", "stopLoss", entry({ stopLoss: { triggerPrice: "66000" } })],

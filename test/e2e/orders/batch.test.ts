@@ -45,7 +45,7 @@ function orderOf(result: BatchResult | undefined) {
   return result.order;
 }
 
-test("orders are placed, amended and canceled in their order and in one turn", async () => {
+test("a batch places, amends and cancels in order and in one transaction", async () => {
   const old = await alice.buy("0.1", "64000", { clientOrderId: "old" });
   await bob.sell("0.05", "65100");
   const answer = await batch([
@@ -131,7 +131,7 @@ test("an item that is refused changes nothing and does not stop the others", asy
   await poor.cancelAll();
 });
 
-test("margin that an item frees is there for the items behind it", async () => {
+test("margin that an item frees is available to later items", async () => {
   const poor = await openTrader(server, "1000");
   const { orderId } = await poor.buy("0.1", "64000", { clientOrderId: "all-of-it" });
   const other = limit("BUY", "0.12", "63900");
@@ -142,7 +142,7 @@ test("margin that an item frees is there for the items behind it", async () => {
   await poor.cancelAll();
 });
 
-test("a clientOrderId is one order within a batch, from batch to batch and from symbol to symbol", async () => {
+test("a clientOrderId is unique within a batch, across batches and across symbols", async () => {
   const item = limit("BUY", "0.01", "64000", { clientOrderId: "once" });
   const other = limit("BUY", "0.02", "64000", { clientOrderId: "once" });
   const first = await batch([item, item, other]);
@@ -174,7 +174,7 @@ test("a clientOrderId is one order within a batch, from batch to batch and from 
   await alice.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...elsewhere, clientOrderId: "taken" });
 });
 
-test("what the request shows to be wrong refuses all of it, and names the item", async () => {
+test("an invalid item refuses the whole batch, and the error names it", async () => {
   const eth = await alice.buy("0.1", "2900", { symbol: "ETH-PERP" });
   const good = limit("BUY", "0.01", "64000");
   const many = Array.from({ length: 21 }, () => good);
@@ -223,7 +223,7 @@ test("what the request shows to be wrong refuses all of it, and names the item",
   assert.equal((await batch(many.slice(1))).failed, 0, "twenty are taken");
 });
 
-test("a key trades in batches with its permission and within its limits, item by item", async () => {
+test("key permissions and limits apply to each item of a batch", async () => {
   const items = [limit("BUY", "0.001", "64000"), limit("BUY", "0.01", "64000"), limit("BUY", "0.001", "64001")];
   const body = { symbol: "BTC-PERP", items };
   const reader = await openKey(server, alice, ["READ"]);
@@ -234,7 +234,7 @@ test("a key trades in batches with its permission and within its limits, item by
   await small.refused("SYMBOL_NOT_ALLOWED", "POST", "/orders/batch", { ...body, symbol: "ETH-PERP" });
 });
 
-test("the socket takes batches with the same results, and its orders channel shows each order once", async (t) => {
+test("batches over the socket give the same results, and the orders channel shows each order once", async (t) => {
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   t.after(() => socket.socket.close());
   await socket.subscribe({ channel: "orders" });
@@ -264,7 +264,7 @@ test("the socket takes batches with the same results, and its orders channel sho
   assert.deepEqual([refused.code, refused.field], ["MISSING_FIELD", "items.1.orderId"]);
 });
 
-test("the client sends a batch and gets its results with their types", async () => {
+test("the client's batch() returns typed results", async () => {
   const client = new PerpdClient({ baseUrl: server.url, token: alice.token as string });
   const { failed, data } = await client.batch({
     symbol: "BTC-PERP",
@@ -276,7 +276,7 @@ test("the client sends a batch and gets its results with their types", async () 
   assert.deepEqual([failed, data[0]?.order?.status, data[1]?.order?.status], [0, "NEW", "CANCELED"]);
 });
 
-test("a batch that was answered is there after a kill: all of it", async () => {
+test("an acknowledged batch is complete after a kill", async () => {
   const { orderId } = await alice.buy("0.1", "64000", { clientOrderId: "before-kill" });
   await bob.sell("0.02", "65050");
   const answer = await batch([

@@ -37,7 +37,7 @@ const ended = (trader: Trader, { orderId }: Order): Promise<Order> =>
     return !["NEW", "UNTRIGGERED"].includes(order.status) && order;
   });
 
-test("it fires on every symbol, also after kill -9, and not for whoever has put it off", async () => {
+test("cancel-after fires on every symbol, also after kill -9, but not when it was renewed", async () => {
   let [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   await arm(bob, 3000);
   const put = await arm(bob, HOUR_MS);
@@ -64,7 +64,7 @@ test("it fires on every symbol, also after kill -9, and not for whoever has put 
   await setPrices();
 });
 
-test("0 disarms, over REST and the stream, and a key sets it for the symbols that it may trade", async (t) => {
+test("0 disarms cancel-after over REST and the stream, and a key sets it for its own symbols", async (t) => {
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   const client = new PerpdClient({ baseUrl: server.url, token: alice.token ?? "" });
   const stream = client.stream([], { onMessage: () => {} });
@@ -89,7 +89,7 @@ test("0 disarms, over REST and the stream, and a key sets it for the symbols tha
   assert.equal((await alice.order(kept.orderId)).status, "NEW");
 });
 
-test("what is no time is refused by its field, and nothing is armed", async () => {
+test("an invalid timeout is refused and named, and nothing is armed", async () => {
   const alice = await openTrader(server);
   const bad: [code: Parameters<Trader["refused"]>[0], body: object][] = [
     ["BAD_VALUE", { timeoutMs: 999 }],

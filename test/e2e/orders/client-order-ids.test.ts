@@ -20,20 +20,20 @@ after(() => server.dispose());
 const onBtc = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.1" } as const;
 const onEth = { symbol: "ETH-PERP", side: "BUY", type: "LIMIT", price: "2900", quantity: "1" } as const;
 
-test("an id that one symbol has is refused on another, for its account alone", async () => {
+test("a client order id used on one symbol is refused on another, per account", async () => {
   await alice.place({ ...onBtc, clientOrderId: "one" });
   const refused = await alice.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...onEth, clientOrderId: "one" });
   assert.equal(refused.field, "clientOrderId");
   assert.equal((await bob.place({ ...onEth, clientOrderId: "one" })).symbol, "ETH-PERP");
 });
 
-test("a refused order has not used its id", async () => {
+test("a refused order does not use up its client order id", async () => {
   const far = { ...onBtc, price: "69000", clientOrderId: "two" };
   await alice.refused("PRICE_OUT_OF_BAND", "POST", "/orders", far);
   assert.equal((await alice.place({ ...onEth, clientOrderId: "two" })).status, "NEW");
 });
 
-test("of two orders with one id that come at once, one symbol gets it", async () => {
+test("of two concurrent orders with one client order id, one succeeds", async () => {
   const answers = await Promise.allSettled([
     alice.place({ ...onBtc, clientOrderId: "three" }),
     alice.place({ ...onEth, clientOrderId: "three" }),
@@ -41,7 +41,7 @@ test("of two orders with one id that come at once, one symbol gets it", async ()
   assert.equal(answers.filter(({ status }) => status === "fulfilled").length, 1);
 });
 
-test("a restart forgets none of it", async () => {
+test("client order ids survive a restart", async () => {
   await alice.place({ ...onBtc, clientOrderId: "four" });
   await server.kill();
   await server.start();

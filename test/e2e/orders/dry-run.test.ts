@@ -52,7 +52,7 @@ async function state(): Promise<unknown[]> {
 
 const LIMIT = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.1" } as const;
 
-test("a dry run answers what the order then gets, and changes nothing", async () => {
+test("a dry run returns what the order then gets, and changes nothing", async () => {
   await bob.sell("0.02", "65010");
   await bob.sell("0.03", "65020");
   const orders: NewOrder[] = [
@@ -79,7 +79,7 @@ test("a dry run answers what the order then gets, and changes nothing", async ()
   assert.deepEqual(statuses, ["NEW", "NEW", "EXPIRED", "PARTIALLY_FILLED", "EXPIRED", "EXPIRED", "UNTRIGGERED", "NEW"]);
 });
 
-test("it says what margin the order would take, and how the account would stand behind it", async () => {
+test("a dry run reports the required margin and the account afterwards", async () => {
   await bob.sell("0.05", "65010");
   for (const order of [LIMIT, { ...LIMIT, price: "65010", quantity: "0.05" }]) {
     const before = await standing();
@@ -98,7 +98,7 @@ async function standing(): Promise<TriedOrder["before"]> {
   return { positionSize, liquidationPrice: position?.liquidationPrice ?? null, initialMargin, availableBalance };
 }
 
-test("it is refused as the order would be, with the same code, field and details", async () => {
+test("a dry run is refused with the same code, field and details as the order", async () => {
   await bob.sell("0.02", "65010");
   await alice.place({ ...LIMIT, quantity: "0.001", clientOrderId: "used" });
   const table: [code: ErrorCode, order: object][] = [
@@ -128,7 +128,7 @@ test("it is refused as the order would be, with the same code, field and details
   });
 });
 
-test("a clientOrderId is not used up, and one that was used shows its order", async () => {
+test("a dry run does not use up its clientOrderId, and a used one returns its order", async () => {
   await tried({ ...LIMIT, clientOrderId: "kept" });
   await alice.refused("ORDER_NOT_FOUND", "GET", "/orders/client:kept");
   const placed = await alice.place({ ...LIMIT, clientOrderId: "kept" });
@@ -141,7 +141,7 @@ test("a clientOrderId is not used up, and one that was used shows its order", as
   assert.deepEqual([again.orderId, again.duplicate], [placed.orderId, true]);
 });
 
-test("a key's permission and limits hold", async () => {
+test("a key's permission and limits apply to a dry run", async () => {
   const reader = await openKey(server, alice, ["READ"]);
   await reader.refused("PERMISSION_DENIED", "POST", "/orders", { ...LIMIT, dryRun: true });
   const small = await openKey(server, alice, ["TRADE"], { maxOrderNotional: "100", allowedSymbols: ["BTC-PERP"] });
@@ -149,7 +149,7 @@ test("a key's permission and limits hold", async () => {
   await small.refused("SYMBOL_NOT_ALLOWED", "POST", "/orders", { ...LIMIT, symbol: "ETH-PERP", dryRun: true });
 });
 
-test("the socket and the client try orders as well", async (t) => {
+test("the socket and the client support dry runs", async (t) => {
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   t.after(() => socket.socket.close());
   type Reply = { status: number; result: TriedOrder };

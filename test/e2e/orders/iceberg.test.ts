@@ -27,7 +27,7 @@ after(async () => {
 const asks = async (): Promise<Level[]> => (await bob.get<OrderBook>("/market/orderbook?symbol=BTC-PERP")).asks;
 const prices = ({ fills }: PlacedOrder): string[] => fills.map(({ price, quantity }) => `${quantity}@${price}`);
 
-test("the book shows slices, and a client's own book stays right while they are used up", async (t) => {
+test("the book shows slices of an iceberg, and a client's book stays correct while they fill", async (t) => {
   const follower = new Follower(server.url, alice);
   t.after(() => follower.stream.close());
   await follower.stream.ready;
@@ -78,7 +78,7 @@ test("the book shows slices, and a client's own book stays right while they are 
   await operator.soundAudit();
 });
 
-test("what does not go with displayQuantity is refused with its code, and nothing is done", async () => {
+test("fields incompatible with displayQuantity are refused with their codes", async () => {
   const { orderId } = await alice.sell("0.1", "66000", { postOnly: true, displayQuantity: "0.01" });
   const since = Date.now();
   const digests = await operator.stateDigests();
@@ -118,7 +118,7 @@ test("what does not go with displayQuantity is refused with its code, and nothin
   await alice.cancelAll();
 });
 
-test("after kill -9 it hides as much as before, and stands where it stood", async () => {
+test("an iceberg keeps its hidden quantity and queue place after kill -9", async () => {
   const { orderId } = await alice.sell("0.5", "65200", { displayQuantity: "0.1" });
   await bob.sell("0.05", "65200");
   // The second slice stands behind bob's order now, and is partly used up.

@@ -41,7 +41,7 @@ test("an account has at most 1000 open orders in a symbol", async () => {
   await alice.cancelAll();
 });
 
-test("a position is limited by the last tier, open orders included", async () => {
+test("a position including open orders is limited by the last risk tier", async () => {
   const alice = await openTrader(server, "500000000");
   for (let i = 0; i < 15; i++) await alice.buy("100", "65000");
   const error = await alice.refused("POSITION_LIMIT", "POST", "/orders", order("100"));
@@ -51,7 +51,7 @@ test("a position is limited by the last tier, open orders included", async () =>
   await alice.cancelAll();
 });
 
-test("large positions need the margin of their tier, whatever the leverage", async () => {
+test("large positions need the margin rate of their tier, whatever the leverage", async () => {
   const alice = await openTrader(server, "1000");
   await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 100 });
   const required = async (quantity: string) =>
@@ -61,7 +61,7 @@ test("large positions need the margin of their tier, whatever the leverage", asy
   assert.equal(await required("50"), "131625"); // 3,250,000: 4 %, and 1625
 });
 
-test("who falls below the maintenance margin is liquidated, and all money is still there", async () => {
+test("an account below its maintenance margin is liquidated, and no money is lost", async () => {
   const [alice, market] = await Promise.all([openTrader(server, "1000"), openTrader(server, "10000000")]);
   await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 100 });
   await market.sell("0.5", "65000");

@@ -32,7 +32,7 @@ after(async () => {
   await server.dispose();
 });
 
-test("a limit order rests, is read by either id, and is canceled", async () => {
+test("a limit order rests, is found by either id, and is canceled", async () => {
   const placed = await alice.buy("0.1", "64000", { clientOrderId: "mine:1" });
   const { orderId, createdAt, updatedAt, sequence, fills, ...fields } = placed;
   assert.deepEqual(fields, {
@@ -93,7 +93,7 @@ test("a limit order rests, is read by either id, and is canceled", async () => {
   await alice.refused("ORDER_NOT_FOUND", "GET", "/orders/99999999999905");
 });
 
-test("partial fills: both sides see the same trade, with their own fees", async () => {
+test("both sides of a partial fill see the same trade with their own fees", async () => {
   const maker = await bob.sell("0.3", "65000", { clientOrderId: "maker" });
   const first = await alice.buy("0.1", "65010");
   assert.equal(first.status, "FILLED");
@@ -166,7 +166,7 @@ test("partial fills: both sides see the same trade, with their own fees", async 
   await emptyBook();
 });
 
-test("the best price trades first, and the oldest order at one price", async () => {
+test("orders trade by price, then by time", async () => {
   const late = await bob.sell("0.1", "65002");
   const oldest = await bob.sell("0.1", "65001");
   const younger = await bob.sell("0.1", "65001");
@@ -190,7 +190,7 @@ test("the best price trades first, and the oldest order at one price", async () 
   await emptyBook();
 });
 
-test("IOC takes what is there and expires; FOK takes all or nothing", async () => {
+test("IOC fills what it can and expires, FOK fills all or nothing", async () => {
   await bob.sell("0.1", "65000");
   const ioc = await alice.buy("0.3", "65000", { timeInForce: "IOC" });
   assert.equal(ioc.status, "EXPIRED");
@@ -212,7 +212,7 @@ test("IOC takes what is there and expires; FOK takes all or nothing", async () =
   await emptyBook();
 });
 
-test("a market order trades up to the price band, and expires without liquidity", async () => {
+test("a market order fills within the price band, and the rest expires", async () => {
   const nothing = await alice.market("BUY", "0.1");
   assert.deepEqual([nothing.status, nothing.reason, nothing.price], ["EXPIRED", "NO_LIQUIDITY", null]);
   assert.equal(nothing.timeInForce, "IOC");
@@ -227,7 +227,7 @@ test("a market order trades up to the price band, and expires without liquidity"
   await emptyBook();
 });
 
-test("a price beyond the band that could trade badly is refused, with the limit", async () => {
+test("a price beyond the band is refused with the limit", async () => {
   const limit = (side: "BUY" | "SELL", price: string): NewOrder => ({
     symbol: "BTC-PERP",
     side,
@@ -244,7 +244,7 @@ test("a price beyond the band that could trade badly is refused, with the limit"
   await emptyBook();
 });
 
-test("a post-only order rests or is refused", async () => {
+test("a post-only order that would trade is refused", async () => {
   await bob.sell("0.1", "65000");
   const body: NewOrder = {
     symbol: "BTC-PERP",
@@ -262,7 +262,7 @@ test("a post-only order rests or is refused", async () => {
   await emptyBook();
 });
 
-test("an account does not trade with itself: each mode of prevention", async () => {
+test("each self-trade prevention mode prevents self-trades", async () => {
   const expectStatus = async (order: Order, status: string, reason: string | null) => {
     const now = await alice.order(order.orderId);
     assert.deepEqual([now.status, now.reason], [status, reason]);
@@ -295,7 +295,7 @@ test("an account does not trade with itself: each mode of prevention", async () 
   await emptyBook();
 });
 
-test("the same clientOrderId with the same body is the same order, with another body a conflict", async () => {
+test("a repeated clientOrderId returns the same order, or a conflict when the body differs", async () => {
   const body: NewOrder = {
     symbol: "BTC-PERP",
     side: "BUY",

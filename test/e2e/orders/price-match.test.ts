@@ -37,7 +37,7 @@ const LIMIT = { symbol: "BTC-PERP", type: "LIMIT", side: "BUY", quantity: "0.01"
 const matched = (priceMatch: NewOrder["priceMatch"], more: object = {}): object => ({ ...LIMIT, priceMatch, ...more });
 const place = (order: object): Promise<PlacedOrder> => alice.call(201, "POST", "/orders", order);
 
-test("an order takes its price from a level of the book, and has it wherever the order is shown", async () => {
+test("priceMatch takes the price from a book level, and every view shows it", async () => {
   const placed = await place(matched("QUEUE_5", { postOnly: true, clientOrderId: "pegged" }));
   assert.equal(placed.price, "64950");
   const { fills, ...order } = placed;
@@ -73,7 +73,7 @@ test("an order takes its price from a level of the book, and has it wherever the
   );
 });
 
-test("amending and the socket take a level for a price, too", async () => {
+test("priceMatch works for amendments and over the socket", async () => {
   const placed = await socket.request("order.place", { params: matched("QUEUE_5") });
   const { orderId, price } = (placed as typeof placed & { result: PlacedOrder }).result;
   assert.equal(price, "64950");
@@ -86,7 +86,7 @@ test("amending and the socket take a level for a price, too", async () => {
   assert.deepEqual([patched.price, patched.status, patched.filledQuantity], ["65010", "FILLED", "0.02"]);
 });
 
-test("what does not go with priceMatch is refused with its code, and nothing is done", async () => {
+test("fields incompatible with priceMatch are refused with their codes", async () => {
   const { orderId } = await alice.buy("0.1", "64000", { postOnly: true });
   const digests = await operator.stateDigests();
   const path = `/orders/${orderId}`;

@@ -37,7 +37,7 @@ const trailing = (more: Partial<NewOrder> = {}): NewOrder => ({
   ...more,
 });
 
-test("a trailing stop says where it is, follows the price, fires and is history", async () => {
+test("a trailing stop shows its trigger, follows the price, fires and is in the history", async () => {
   const placed = await alice.place(trailing({ clientOrderId: "trail" }));
   const { fills, ...order } = placed;
   assert.deepEqual(fills, []);
@@ -67,7 +67,7 @@ test("a trailing stop says where it is, follows the price, fires and is history"
   await bob.cancelAll();
 });
 
-test("canceled, it names its last trigger in the reply, on the stream, by its id and in the history", async (t) => {
+test("a canceled trailing stop shows its last trigger everywhere", async (t) => {
   const events: Order[] = [];
   const client = new PerpdClient({ baseUrl: server.url, token: alice.token ?? "" });
   const stream = client.stream([{ channel: "orders" }], {
@@ -87,7 +87,7 @@ test("canceled, it names its last trigger in the reply, on the stream, by its id
   );
 });
 
-test("callback and activation price are amended, over REST, WebSocket and in a batch, from the best price on", async (t) => {
+test("callback and activation price are amended over REST, WebSocket and in a batch", async (t) => {
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   t.after(() => socket.socket.close());
   await socket.subscribe({ channel: "orders" });
@@ -140,7 +140,7 @@ test("callback and activation price are amended, over REST, WebSocket and in a b
   await Promise.all([alice.cancelAll(), bob.cancelAll()]);
 });
 
-test("the best price and what waits for its activation are there after kill -9, from the snapshot and from the log", async () => {
+test("best prices and pending activations survive kill -9, from the snapshot and from the log", async () => {
   const early = await alice.place(trailing({ activationPrice: "65500" }));
   assert.deepEqual([early.triggerPrice, early.activationPrice], [null, "65500"]);
   await operator.setIndex("BTC-PERP", "66000");
@@ -174,7 +174,7 @@ test("the best price and what waits for its activation are there after kill -9, 
   await Promise.all([maker.cancelAll(), again.cancelAll()]);
 });
 
-test("what does not go together is refused, and nothing is there", async () => {
+test("incompatible fields are refused, and no order exists", async () => {
   const bad: [code: Parameters<Trader["refused"]>[0], field: string, body: object][] = [
     ["MISSING_FIELD", "callbackRate", { ...trailing(), callbackRate: undefined }],
     ["MISSING_FIELD", "quantity", { ...trailing(), quantity: undefined }],

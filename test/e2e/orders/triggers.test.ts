@@ -36,7 +36,7 @@ const stop = (more: Partial<NewOrder> = {}): NewOrder => ({
   ...more,
 });
 
-test("a stop waits, is read and listed, fires at its price and is history", async () => {
+test("a stop order is listed, fires at its price and is in the history", async () => {
   const placed = await alice.place(stop({ clientOrderId: "stop-1" }));
   const { fills, ...order } = placed;
   assert.deepEqual(fills, []);
@@ -76,7 +76,7 @@ test("a stop waits, is read and listed, fires at its price and is history", asyn
   await bob.cancelAll();
 });
 
-test("waiting orders are canceled by id, by client order id and with all", async () => {
+test("untriggered orders are canceled by id, by client order id and by cancel-all", async () => {
   const [a, b, c] = await Promise.all([
     alice.place(stop({ clientOrderId: "a" })),
     alice.place(stop({ clientOrderId: "b", type: "TAKE_PROFIT", price: "66000", triggerPrice: "66000" })),
@@ -92,7 +92,7 @@ test("waiting orders are canceled by id, by client order id and with all", async
   await alice.refused("ORDER_NOT_OPEN", "DELETE", `/orders/${a.orderId}`);
 });
 
-test("an order that waits is amended, over REST, WebSocket and in a batch, and stays so behind kill -9", async () => {
+test("an untriggered order is amended over REST, WebSocket and in a batch, and survives kill -9", async () => {
   const { orderId } = await alice.place(stop({ type: "STOP", price: "63990", clientOrderId: "moved" }));
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   await socket.subscribe({ channel: "orders" });
@@ -143,7 +143,7 @@ test("an order that waits is amended, over REST, WebSocket and in a batch, and s
   await Promise.all([again.cancelAll(), maker.cancelAll()]);
 });
 
-test("a stop fires at a last price that comes and goes within a moment", async () => {
+test("a stop fires at a last price that occurs only for a moment", async () => {
   await bob.buy("0.1", "64000");
   await bob.sell("0.1", "65000");
   const carol = await openTrader(server);
@@ -157,7 +157,7 @@ test("a stop fires at a last price that comes and goes within a moment", async (
   await bob.cancelAll();
 });
 
-test("a stop and a take-profit close the position and end with it", async () => {
+test("closePosition stop and take-profit close the position and end with it", async () => {
   await bob.sell("0.2", "65000");
   await alice.buy("0.2", "65000");
   const whole = { closePosition: true, quantity: undefined } as unknown as Partial<NewOrder>;
@@ -176,7 +176,7 @@ test("a stop and a take-profit close the position and end with it", async () => 
   await bob.cancelAll();
 });
 
-test("an order that finds no margin at its price is rejected and says so", async () => {
+test("a triggered order without margin is REJECTED with the reason", async () => {
   const poor = await openTrader(server, "100");
   await bob.buy("1", "63500");
   const { orderId } = await poor.place(stop({ quantity: "1" }));
@@ -187,7 +187,7 @@ test("an order that finds no margin at its price is rejected and says so", async
   await bob.cancelAll();
 });
 
-test("what waits is there after kill -9, from the snapshot and from the log, and fires once", async () => {
+test("untriggered orders survive kill -9, from the snapshot and from the log, and fire once", async () => {
   const early = await alice.place(stop({ clientOrderId: "early" }));
   // Longer than the interval of snapshots: it is in one by then. The test holds as well where it is not.
   await pause(250);
@@ -218,7 +218,7 @@ test("what waits is there after kill -9, from the snapshot and from the log, and
   assert.equal((await third.position())?.size, "0.2");
 });
 
-test("what does not go together is refused, and nothing is there", async () => {
+test("incompatible fields are refused, and no order exists", async () => {
   const bad: [code: Parameters<Trader["refused"]>[0], field: string, body: object][] = [
     ["MISSING_FIELD", "triggerPrice", stop({ triggerPrice: undefined as unknown as string })],
     ["MISSING_FIELD", "price", stop({ type: "STOP" })],
@@ -245,7 +245,7 @@ test("what does not go together is refused, and nothing is there", async () => {
   assert.deepEqual((await alice.openOrders()).data, []);
 });
 
-test("an account may have 50 orders waiting in a symbol", async () => {
+test("an account has at most 50 untriggered orders in a symbol", async () => {
   for (let i = 0; i < 50; i++) await alice.place(stop());
   const error = await alice.refused("TOO_MANY_TRIGGER_ORDERS", "POST", "/orders", stop());
   assert.deepEqual(error.details, { limit: 50 });

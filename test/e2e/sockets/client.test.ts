@@ -29,7 +29,7 @@ async function openClient(): Promise<PerpdClient> {
   return client;
 }
 
-test("the client library does all of it against the real exchange", async (t) => {
+test("every client method works against the real exchange", async (t) => {
   const [alice, bob] = await Promise.all([openClient(), openClient()]);
   const limit = { symbol: "BTC-PERP", type: "LIMIT", price: "65000", quantity: "0.1" } as const;
   const book = new LocalOrderBook();
@@ -92,7 +92,7 @@ test("the client library does all of it against the real exchange", async (t) =>
   assert.equal(messages.filter((message) => message.channel === "trades" && message.type === "UPDATE").length, 2);
 });
 
-test("it trades over its stream, and the exchange cancels when that ends", async (t) => {
+test("the client trades over its stream, and cancel on disconnect runs when it ends", async (t) => {
   const [alice, bob] = await Promise.all([openClient(), openClient()]);
   const messages: ChannelMessage[] = [];
   const key = await bob.createKey({ label: "bot", permissions: ["TRADE"] });
@@ -153,7 +153,7 @@ test("it trades over its stream, and the exchange cancels when that ends", async
   assert.equal((await bob.cancelOrders()).canceled, 1);
 });
 
-test("it signs with an API key, and a refusal is a PerpdError", async () => {
+test("the client signs with an API key, and a refusal is a PerpdError", async () => {
   const alice = await openClient();
   const key = await alice.createKey({ label: "bot", permissions: ["READ", "TRADE"] });
   const bot = new PerpdClient({ baseUrl: server.url, apiKey: key.apiKey, secret: key.secret });
@@ -174,7 +174,7 @@ test("it signs with an API key, and a refusal is a PerpdError", async () => {
   await assert.rejects(alice.balance(), { code: "UNAUTHENTICATED" });
 });
 
-test("orders that are alike can be sent at once: no two of them have the same signature", async () => {
+test("equal orders sent at once get different signatures", async () => {
   const alice = await openClient();
   const key = await alice.createKey({ label: "bot", permissions: ["TRADE"] });
   const bot = new PerpdClient({ baseUrl: server.url, apiKey: key.apiKey, secret: key.secret });
@@ -183,7 +183,7 @@ test("orders that are alike can be sent at once: no two of them have the same si
   assert.equal((await bot.cancelOrders()).canceled, 20);
 });
 
-test("an order can be placed from the first message on", async (t) => {
+test("an order can be placed from within the first message handler", async (t) => {
   const alice = await openClient();
   const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.01" } as const;
   let settle: { resolve(order: PlacedOrder): void; reject(error: Error): void };
@@ -197,7 +197,7 @@ test("an order can be placed from the first message on", async (t) => {
   assert.equal((await placed).status, "NEW");
 });
 
-test("clients of one key that begin in the same millisecond all get through", async (t) => {
+test("clients of one key that sign in the same millisecond all succeed", async (t) => {
   const owner = await openClient();
   const { apiKey, secret } = await owner.createKey({ label: "shared", permissions: ["READ", "TRADE"] });
   const clients = [1, 2, 3, 4].map(() => new PerpdClient({ baseUrl: server.url, apiKey, secret }));
@@ -211,7 +211,7 @@ test("clients of one key that begin in the same millisecond all get through", as
   await Promise.all(streams.map(({ ready }) => ready));
 });
 
-test("a book at one depth is asked for anew without touching the one at the usual depth", async (t) => {
+test("resyncing a book of one depth leaves that of the default depth alone", async (t) => {
   const client = new PerpdClient({ baseUrl: server.url });
   const seen: OrderBookMessage[] = [];
   const book = { channel: "orderbook", symbol: "BTC-PERP" } as const;

@@ -14,7 +14,7 @@ before(async () => {
 
 after(() => server.dispose());
 
-test("a client whose line is cut again and again ends with what one has whose line never is", async (t) => {
+test("a client whose connection is cut at random ends with the same state as one that stays connected", async (t) => {
   const seed = takeSeed("resume.test");
   const { cuts, resumed } = await runResuming(server, seed, EVENTS);
   t.diagnostic(`${cuts} cuts, ${resumed} resumed`);

@@ -39,7 +39,7 @@ const lastPosition = (client: SocketClient, symbol: string): Position | undefine
     .filter((position) => position.symbol === symbol)
     .at(-1);
 
-test("balance and positions: a snapshot, then what each fill, order, price and transfer does", async () => {
+test("balance and positions: a snapshot, then an update for each fill, order, price and transfer", async () => {
   const client = await SocketClient.openAs(server.wsUrl, alice.token);
   await client.subscribe({ channel: "balance" }, { channel: "positions" });
   await until(
@@ -117,7 +117,7 @@ test("balance and positions: a snapshot, then what each fill, order, price and t
   await Promise.all([client.close(), single.close()]);
 });
 
-test("private channels need a session, and show the own account only", async () => {
+test("private channels need authentication and show only the own account", async () => {
   const nobody = await SocketClient.open(server.wsUrl);
   for (const channel of ["balance", "positions"]) {
     const reply = await nobody.request("subscribe", { channels: [{ channel }] });
@@ -157,7 +157,7 @@ test("private channels need a session, and show the own account only", async () 
   await Promise.all([nobody.close(), watching.close()]);
 });
 
-test("an API key opens a socket if it may read, and its end closes it", async () => {
+test("an API key with READ authenticates a socket, and revoking it closes the socket", async () => {
   const createKey = (permissions: string[]) =>
     alice.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "socket", permissions });
   const authenticate = async (key: CreatedApiKey, timestamp = Date.now(), secret = key.secret) => {

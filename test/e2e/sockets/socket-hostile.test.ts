@@ -27,7 +27,7 @@ after(async () => {
   await server.dispose();
 });
 
-test("messages that are none are answered with an error, and the socket stays", async () => {
+test("invalid messages get an error, and the socket stays open", async () => {
   const client = await SocketClient.open(server.wsUrl);
   const refuse = async (text: string, code: string, field?: string) => {
     const from = client.messages.length;
@@ -85,7 +85,7 @@ test("messages that are none are answered with an error, and the socket stays", 
   await client.close();
 });
 
-test("binary and oversized messages close the socket with a code that the documents tell", async () => {
+test("binary and oversized messages close the socket with the documented code", async () => {
   const response = await fetch(`${server.url}/asyncapi.json`);
   const { info } = (await response.json()) as { info: { description: string } };
   const documented = (code: number) => info.description.includes(`\n| ${code} |`);
@@ -119,7 +119,7 @@ test("frames that break the protocol close the socket", async () => {
   );
 });
 
-test("frames without a mask, half frames and noise harm nobody", async () => {
+test("unmasked frames, partial frames and noise affect no other client", async () => {
   const sent = [Buffer.from([0x81, 0x02, 0x7b, 0x7d]), frame(0x81, Buffer.from("{}")).subarray(0, 4)];
   for (let i = 0; i < 30; i++) sent.push(randomBytes(1 + i * 8));
   await Promise.all(
@@ -132,7 +132,7 @@ test("frames without a mask, half frames and noise harm nobody", async () => {
   assert.equal((await witness.request("ping")).op, "pong");
 });
 
-test("a text in fragments is one message", async () => {
+test("a fragmented text is one message", async () => {
   const client = await SocketClient.open(server.wsUrl);
   client.socket.send('{"op":"pi', { fin: false });
   client.socket.send('ng","id":77}', { fin: true });
@@ -141,7 +141,7 @@ test("a text in fragments is one message", async () => {
   await client.close();
 });
 
-test("the socket's path without an upgrade, and other paths with one", async () => {
+test("the socket's path without an upgrade, and upgrades on other paths, are refused", async () => {
   assert.equal((await alice.request("GET", "/ws")).status, 426);
   const { headers } = await fetch(server.wsUrl.replace("ws://", "http://"));
   // RFC 9110, 7.8: whoever sends Upgrade sends it as an option of Connection, too.
@@ -149,7 +149,7 @@ test("the socket's path without an upgrade, and other paths with one", async () 
   await assert.rejects(SocketClient.open(server.wsUrl.replace("/v1/ws", "/v1/orders")));
 });
 
-test("a server that is told to end says so to every client, and ends", async () => {
+test("a stopping server notifies every client, and ends", async () => {
   const ending = await startServer();
   const clients = await Promise.all(Array.from({ length: 10 }, () => SocketClient.open(ending.wsUrl)));
   try {

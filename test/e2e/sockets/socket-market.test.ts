@@ -67,7 +67,7 @@ class Folded {
   }
 }
 
-test("order books folded from snapshot and deltas are the book, under random trading", async () => {
+test("a book built from snapshot and deltas equals the real one under random trading", async () => {
   const seed = takeSeed("socket-market.test");
   const random = new Random(seed);
   const early = await SocketClient.open(server.wsUrl);
@@ -178,7 +178,7 @@ test("ping and pong, of the API and of the protocol", async () => {
   await client.close();
 });
 
-test("a quiet channel repeats its last sequence", async () => {
+test("a quiet channel sends heartbeats with its last sequence", async () => {
   for (const channel of ["orderbook", "trades"]) {
     const snapshot = quiet.messages.find((message) => message.channel === channel && message.type === "SNAPSHOT");
     const beat = await quiet.find("a heartbeat", (each) => each.channel === channel && each.type === "HEARTBEAT");

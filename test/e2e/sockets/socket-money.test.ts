@@ -96,7 +96,7 @@ const withdraw = (trader: Trader, amount: string, reference?: string): Promise<T
     ...(reference !== undefined && { reference }),
   });
 
-test("a deposit and each state of a withdrawal, in one order with the balance, and to nobody else", async () => {
+test("the transfers channel shows deposits and each state of a withdrawal, in order with the balance, to the own account only", async () => {
   const [alice, bob] = await Promise.all([openTrader(server, "1000"), openTrader(server, "1")]);
   const client = await openStream(alice, "transfers", "balance");
   const other = await openStream(bob, "transfers");
@@ -134,7 +134,7 @@ test("a deposit and each state of a withdrawal, in one order with the balance, a
   await Promise.all([client.close(), other.close()]);
 });
 
-test("several sockets of an account: each is told until it unsubscribes", async () => {
+test("several sockets of an account each get messages until they unsubscribe", async () => {
   const alice = await openTrader(server, "10");
   const [staying, leaving] = await Promise.all([openStream(alice, "transfers"), openStream(alice, "transfers")]);
   await alice.deposit("1");
@@ -149,7 +149,7 @@ test("several sockets of an account: each is told until it unsubscribes", async 
   await Promise.all([staying.close(), leaving.close()]);
 });
 
-test("a withdrawal that is under way when the exchange is killed is told whole when it gets on", async () => {
+test("a withdrawal in flight during a kill is reported completely after the restart", async () => {
   const alice = await openTrader(server, "50");
   const asked = await withdraw(alice, "5", "rent");
   await server.kill();
@@ -167,7 +167,7 @@ test("a withdrawal that is under way when the exchange is killed is told whole w
   await client.close();
 });
 
-test("the ledger's thread is rebuilt: nothing is told twice, and nothing is missing", async () => {
+test("rebuilding the ledger's thread neither repeats nor loses transfer messages", async () => {
   const alice = await openTrader(server, "50");
   const client = await openStream(alice, "transfers", "funding");
   const asked = await withdraw(alice, "5");
@@ -187,7 +187,7 @@ test("the ledger's thread is rebuilt: nothing is told twice, and nothing is miss
   await client.close();
 });
 
-test("funding at the end of an interval: who pays and who gets is told, as GET /account/funding has it", async () => {
+test("funding payments are streamed as GET /account/funding shows them", async () => {
   await operator.setIndex("BTC-PERP", "65000");
   await operator.setIndex("ETH-PERP", "3000");
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);

@@ -100,7 +100,7 @@ async function all<T>(trader: Trader, path: string): Promise<T[]> {
   }
 }
 
-test("orders and fills: what was streamed is what REST has, under random trading of two accounts", async () => {
+test("streamed orders and fills equal those of REST under random trading", async () => {
   const seed = takeSeed("socket-streams.test");
   const random = new Random(seed);
   const channels: ChannelRequest[] = [{ channel: "orders" }, { channel: "fills" }];
@@ -218,7 +218,7 @@ class Unsteady {
   }
 }
 
-test("resume: a client that is cut off at random ends with what one has that stayed", async () => {
+test("a client that resumes after random cuts ends with the state of one that stayed", async () => {
   const seed = takeSeed("socket-streams.test");
   const random = new Random(seed);
   // Nobody else follows this depth: the stream is kept for the client that is away.
@@ -247,7 +247,7 @@ test("resume: a client that is cut off at random ends with what one has that sta
   for (const trader of traders) await trader.cancelAll();
 });
 
-test("ticker and klines come to show what REST shows", async () => {
+test("streamed ticker and klines converge to those of REST", async () => {
   const [alice, bob] = traders;
   const client = await SocketClient.open(server.wsUrl);
   const klines = { channel: "klines", symbol: ETH, interval: "1m" } as const;
@@ -280,7 +280,7 @@ test("ticker and klines come to show what REST shows", async () => {
   await client.close();
 });
 
-test("klines of mark and index prices come with each price, beside those of trades", async () => {
+test("klines of mark and index prices are sent with each price", async () => {
   const [alice] = traders;
   const client = await SocketClient.open(server.wsUrl);
   const klines = { channel: "klines", symbol: ETH, interval: "1M" } as const;
@@ -313,7 +313,7 @@ test("klines of mark and index prices come with each price, beside those of trad
   await client.close();
 });
 
-test("klines: when an interval is over, its candle comes closed, and then the next one", async () => {
+test("at the end of an interval its candle is sent closed, and then the next one", async () => {
   const client = await SocketClient.open(server.wsUrl);
   await client.subscribe({ channel: "klines", symbol: ETH, interval: "1s" });
   const candles = () => client.ofChannel("klines").flatMap((message) => message.data);

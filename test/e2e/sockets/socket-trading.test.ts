@@ -57,7 +57,7 @@ const shape = (value: unknown): unknown => {
 
 const limit = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.1" } as const;
 
-test("place, read, cancel: what REST answers is what the socket answers", async () => {
+test("placing and canceling over the socket replies as REST does", async () => {
   const placed = await call<PlacedOrder>(201, "order.place", limit);
   const { fills, ...order } = placed;
   assert.deepEqual(fills, []);
@@ -71,7 +71,7 @@ test("place, read, cancel: what REST answers is what the socket answers", async 
   assert.deepEqual(Object.keys(rest), ["canceled", "data"]);
 });
 
-test("fills come with the order; a client order id makes it one order, and cancels it", async () => {
+test("the reply contains the fills, and a client order id deduplicates and cancels the order", async () => {
   await bob.sell("0.3", "65000");
   const taking = { ...limit, price: "65000", clientOrderId: "once" };
   const taken = await call<PlacedOrder>(201, "order.place", taking);
@@ -86,7 +86,7 @@ test("fills come with the order; a client order id makes it one order, and cance
   await bob.cancelAll();
 });
 
-test("positions: closed and levered over the socket", async () => {
+test("positions are closed and leverage is set over the socket", async () => {
   assert.deepEqual(await call(200, "position.leverage", { symbol: "BTC-PERP", leverage: 20 }), {
     symbol: "BTC-PERP",
     leverage: 20,
@@ -107,7 +107,7 @@ test("positions: closed and levered over the socket", async () => {
   await bob.cancelAll();
 });
 
-test("refusals are those of REST", async () => {
+test("refusals over the socket equal those of REST", async () => {
   const closed = await alice.buy("0.1", "60000");
   await alice.cancel(closed.orderId);
   const { price: _price, ...unpriced } = limit;
@@ -162,7 +162,7 @@ test("refusals are those of REST", async () => {
   assert.deepEqual([none.code, none.field], ["MISSING_FIELD", "orderId"]);
 });
 
-test("only who may trade trades", async () => {
+test("trading over the socket needs the TRADE permission", async () => {
   const nobody = await SocketClient.open(server.wsUrl);
   assert.equal((await nobody.request("order.place", { params: limit })).code, "UNAUTHENTICATED");
   const key = await alice.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "reader", permissions: ["READ"] });
@@ -186,7 +186,7 @@ test("only who may trade trades", async () => {
   await nobody.close();
 });
 
-test("many orders at once: an answer for each, by its id", async () => {
+test("many concurrent orders each get a reply with their id", async () => {
   const placed = await Promise.all(
     Array.from({ length: 200 }, (_, i) =>
       call<PlacedOrder>(201, "order.place", { ...limit, price: String(50_000 + i), quantity: "0.001" }),
@@ -199,7 +199,7 @@ test("many orders at once: an answer for each, by its id", async () => {
   assert.equal((await call<CanceledOrders>(200, "order.cancelAll", { symbol: "BTC-PERP" })).canceled, 200);
 });
 
-test("what is sent behind a cancel or an amendment by clientOrderId does not overtake it", async () => {
+test("requests sent after a cancel or amendment by clientOrderId do not overtake it", async () => {
   const carol = await openTrader(server, "1000");
   const quoting = await SocketClient.openAs(server.wsUrl, carol.token);
   // Initial margin for one of them.
@@ -227,7 +227,7 @@ test("what is sent behind a cancel or an amendment by clientOrderId does not ove
   await quoting.close();
 });
 
-test("an order whose client has gone stands", async () => {
+test("an order whose client disconnected stays open", async () => {
   const leaving = await SocketClient.openAs(server.wsUrl, alice.token);
   leaving.send({ op: "order.place", params: { ...limit, clientOrderId: "left-behind" } });
   await leaving.close();
@@ -236,7 +236,7 @@ test("an order whose client has gone stands", async () => {
   await alice.cancelAll();
 });
 
-test("cancel on disconnect: every symbol, also what was placed just before, and nobody else's", async () => {
+test("cancel on disconnect covers every symbol and orders placed just before, and no other account", async () => {
   const leaving = await SocketClient.open(server.wsUrl);
   await leaving.request("auth", { token: alice.token, cancelOnDisconnect: true });
   const kept = await bob.buy("0.1", "60000");

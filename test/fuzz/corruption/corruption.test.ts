@@ -5,5 +5,5 @@ import { corruption } from "./stage.ts";
 /** `make fuzz` does the rest. */
 const RUNS = 100;
 
-test("flipped bits, lost pages and cut files are noticed or change nothing", (t) =>
+test("flipped bits, lost pages and truncated files are detected or harmless", (t) =>
   corruption.run(takeSeed("corruption.test"), RUNS, (line) => t.diagnostic(line)));

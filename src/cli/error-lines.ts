@@ -1,7 +1,7 @@
 import { isOutcomeUnknown, PerpdError } from "../client/error.ts";
 import { PartlyFailedError, UsageError } from "./command.ts";
 
-/** Why a command failed, in lines for the person who gave it. */
+/** Explains to the user why a command failed, one entry per line. */
 export function errorLines(error: Error): readonly string[] {
   if (error instanceof PartlyFailedError) return error.lines;
   if (error instanceof PerpdError) {
@@ -11,13 +11,13 @@ export function errorLines(error: Error): readonly string[] {
   }
   if (error instanceof UsageError) return [error.message];
   if (!isOfFetch(error)) return [`unexpected: ${error}`];
-  // fetch says only that it failed; why is what lies beneath.
+  // fetch() hides the reason in `cause`.
   const cause = error.cause instanceof Error ? error.cause : error;
   const why = cause.message || (cause as NodeJS.ErrnoException).code;
   if (!isOutcomeUnknown(error)) return [`the exchange cannot be reached: ${why}`];
-  return [`the exchange did not answer, and may have done what was asked: ${why}`];
+  return [`the exchange did not answer and may have carried out the request: ${why}`];
 }
 
-/** A connection that failed is a TypeError with its cause; one that took too long says so by name. Neither is a bug of ours. */
+/** fetch() reports a failed connection as a TypeError with a cause, and a timeout as TimeoutError. */
 const isOfFetch = (error: Error): boolean =>
   error.name === "TimeoutError" || (error instanceof TypeError && error.cause instanceof Error);
