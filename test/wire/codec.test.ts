@@ -27,7 +27,7 @@ import { takeSeed } from "../core/support/seed.ts";
 const seed = takeSeed("codec.test");
 const DECLARED = [...MESSAGE_SCHEMAS.values()];
 
-/** What a field of each kind may hold. msgpackr carries −0 as 0 and guards against __proto__: neither in json. */
+/** Values of each kind of field. msgpackr turns -0 into 0 and refuses __proto__, so json fields have neither. */
 const number = fc.oneof(
   fc.maxSafeInteger(),
   fc.constantFrom(0, -0, 1, -1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, -(2 ** 53) + 1),
@@ -81,7 +81,7 @@ function encodeAt(offset: number, message: Message): { bytes: Uint8Array; view: 
   return { bytes, view, end: encodeMessage(view, bytes, offset, message) };
 }
 
-test("every declared message comes back as it was, from any place and within its bound", () => {
+test("every declared message decodes unchanged, at any offset and within its bound", () => {
   fc.assert(
     fc.property(
       fc.oneof(anyMessage, messageOf(MIXED)),
@@ -100,7 +100,7 @@ test("every declared message comes back as it was, from any place and within its
   );
 });
 
-test("each shape by itself: its blank and one with every field filled", () => {
+test("each schema decodes its blank and a message with every field filled", () => {
   for (const declared of DECLARED) {
     const empty = blank(declared) as Message;
     const { bytes, view } = encodeAt(0, empty);
@@ -112,7 +112,7 @@ test("each shape by itself: its blank and one with every field filled", () => {
   }
 });
 
-test("shared memory decodes as any other", () => {
+test("shared memory decodes like any other", () => {
   fc.assert(
     fc.property(anyMessage, (message) => {
       const bytes = new Uint8Array(new SharedArrayBuffer(maxMessageBytes(message)));
@@ -124,7 +124,7 @@ test("shared memory decodes as any other", () => {
   );
 });
 
-test("messages stand behind each other, and are visited in order", () => {
+test("messages follow each other and are visited in order", () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 20 }), (messages) => {
       const bytes = new Uint8Array(messages.reduce((sum, message) => sum + maxMessageBytes(message), 0));
@@ -134,7 +134,7 @@ test("messages stand behind each other, and are visited in order", () => {
       const seen: Message[] = [];
       eachMessage(view, bytes, 0, end, (message) => seen.push({ ...message }));
       assert.deepEqual(seen, messages);
-      // A pool hands out an object for each, all valid until it is reset.
+      // A pool returns a separate object for each, valid until reset().
       const pool = new MessagePool();
       for (let round = 0; round < 2; round++) {
         const decoded: Message[] = [];
@@ -148,7 +148,7 @@ test("messages stand behind each other, and are visited in order", () => {
   );
 });
 
-test("a shared decode fills the same object in again, and leaves nothing of the last one", () => {
+test("decodeShared() reuses one object and leaves nothing of the last message", () => {
   const message = Object.assign(blank(MIXED) as Message, filled(MIXED));
   const { bytes, view } = encodeAt(0, message);
   const first = decodeShared(view, bytes, 0);
@@ -158,7 +158,7 @@ test("a shared decode fills the same object in again, and leaves nothing of the 
   assert.deepEqual(first, blank(MIXED));
 });
 
-test("a pool's objects are others until they are given back, and then the same again", () => {
+test("a pool returns different objects until reset(), then the same again", () => {
   const { bytes, view } = encodeAt(0, Object.assign(blank(MIXED), { a: 1 }) as Message);
   const pool = new MessagePool();
   const first = [1, 2, 3].map(() => pool.decode(view, bytes, 0));
@@ -168,7 +168,7 @@ test("a pool's objects are others until they are given back, and then the same a
   for (const [i, message] of again.entries()) assert.equal(message, first[i]);
 });
 
-test("the layout is the documented one, on disk for ever", () => {
+test("the layout on disk is the documented one", () => {
   const message = Object.assign(blank(MIXED) as Message, { a: 1, t: "hé", b: -2, j: [7], u: "", c: 0.5 });
   const { bytes, end } = encodeAt(0, message);
   const expected = [
@@ -189,7 +189,7 @@ test("the layout is the documented one, on disk for ever", () => {
   assert.equal(Buffer.from(bytes.subarray(0, end)).toString("hex"), expected);
 });
 
-test("a message written before its shape grew decodes with what is new at its zero", () => {
+test("a message from before its schema grew decodes with the new fields at zero", () => {
   const old = defineMessage(60_002, "TestOld", { a: "number", t: "string", j: "json" });
   const grown = defineMessage(60_003, "TestGrown", {
     a: "number",
@@ -202,11 +202,11 @@ test("a message written before its shape grew decodes with what is new at its ze
   fc.assert(
     fc.property(messageOf(old), messageOf(grown), (message, before) => {
       const { bytes, view } = encodeAt(8, message);
-      // The same message, had it been written under the code of the shape that grew.
+      // The same message under the code of the grown schema.
       view.setUint16(8, grown.code, true);
       const expected = { ...message, type: grown.code, b: 0, u: "", k: null };
       assert.deepEqual(decodeMessage(view, bytes, 8), expected);
-      // Also into an object that has held another message.
+      // Also into an object that held another message.
       const other = encodeAt(0, before);
       decodeShared(other.view, other.bytes, 0);
       assert.deepEqual(decodeShared(view, bytes, 8), expected);
@@ -215,7 +215,7 @@ test("a message written before its shape grew decodes with what is new at its ze
   );
 });
 
-test("a message with more fields than are known is refused, and so is an unknown one", () => {
+test("a message with unknown fields is refused, and so is an unknown code", () => {
   const known = defineMessage(60_004, "TestKnown", { a: "number" });
   const newer = defineMessage(60_005, "TestNewer", { a: "number", b: "number" });
   const { bytes, view } = encodeAt(0, blank(newer) as Message);
@@ -230,18 +230,18 @@ test("a message with more fields than are known is refused, and so is an unknown
   assert.throws(() => encodeMessage(view, bytes, 0, { type: 65_535 }), /message code 65535/);
 });
 
-test("text that is no text is made one, within the bound", () => {
-  // Lone surrogates have no UTF-8: they come back as U+FFFD.
+test("text with lone surrogates is encoded within the bound", () => {
+  // Lone surrogates have no UTF-8 form and decode as U+FFFD.
   const message = Object.assign(blank(MIXED) as Message, { t: `\ud800${"x".repeat(10)}\udfff` });
   const { bytes, view } = encodeAt(0, message);
   assert.deepEqual(decodeMessage(view, bytes, 0), { ...message, t: `\ufffd${"x".repeat(10)}\ufffd` });
 });
 
-test("codes are taken once", () => {
+test("a message code can be declared only once", () => {
   assert.throws(() => defineMessage(60_001, "Again", {}), /message code 60001 is taken/);
 });
 
-test("the head of a message is 8 bytes", () => {
+test("the header of a message is 8 bytes", () => {
   assert.equal(encodeAt(0, blank(defineMessage(60_006, "TestEmpty", {})) as Message).end, MESSAGE_HEADER_BYTES);
 });
 

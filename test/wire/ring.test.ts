@@ -8,11 +8,11 @@ import type { RingPeerReport, RingPeerTask } from "./support/ring-peer.ts";
 
 const seed = takeSeed("ring.test");
 const CAPACITY = 4096;
-/** Where the counters' words lie: see src/wire/ring.ts. */
+/** Indices of the counters: see src/wire/ring.ts. */
 const HEAD_WORD = 0;
 const TAIL_WORD = 16;
 
-/** A ring that has carried `bytes` before, and is empty. */
+/** An empty ring that has carried `bytes` before. */
 function ringAfter(bytes: number): SharedArrayBuffer {
   const buffer = allocateRing(CAPACITY);
   const words = new Int32Array(buffer);
@@ -44,7 +44,7 @@ function get(consumer: RingConsumer): { length: number; value: number } | null {
   return { length, value };
 }
 
-test("records come out as they went in, and nothing before it is committed", () => {
+test("records come out as written, and none before its commit", () => {
   const { producer, consumer } = ends(ringAfter(0));
   assert.equal(consumer.peek(), -1);
   const at = producer.reserve(100);
@@ -60,7 +60,7 @@ test("records come out as they went in, and nothing before it is committed", () 
   assert.equal(consumer.peek(), -1);
 });
 
-test("a reservation that is not committed is as if it had not been, also across the end", () => {
+test("a reservation without a commit has no effect, also at the end of the buffer", () => {
   for (const start of [0, CAPACITY - 64, CAPACITY - 8]) {
     const { producer, consumer } = ends(ringAfter(start));
     for (let i = 0; i < 10; i++) assert.ok(producer.reserve(500) >= 0);
@@ -73,7 +73,7 @@ test("a reservation that is not committed is as if it had not been, also across 
   }
 });
 
-test("a full ring takes nothing until there is room, and then exactly what was given back", () => {
+test("a full ring takes nothing until room is released, and then exactly that much", () => {
   const { producer, consumer } = ends(ringAfter(0));
   // 64 of 64 bytes each, the length's 8 included, fill it to the last byte.
   for (let i = 0; i < CAPACITY / 64; i++) assert.ok(put(producer, 56, i));
@@ -94,7 +94,7 @@ test("a full ring takes nothing until there is room, and then exactly what was g
   for (let i = 0; i < CAPACITY / 64; i++) assert.ok(put(producer, 56, i));
 });
 
-test("the largest record fits into an empty ring wherever that stands, and a larger one is a fault", () => {
+test("the largest record fits into an empty ring at any position, and a larger one fails an assertion", () => {
   for (let start = 0; start < CAPACITY; start += 8) {
     const { producer, consumer } = ends(ringAfter(start));
     for (let round = 0; round < 3; round++) {
@@ -107,20 +107,20 @@ test("the largest record fits into an empty ring wherever that stands, and a lar
   assert.throws(() => producer.reserve(producer.maxRecordBytes + 1), /larger than the ring allows/);
 });
 
-test("capacities are powers of two", () => {
+test("capacities must be powers of two", () => {
   for (const capacity of [0, 2048, 4095, 4097, 6000, 12_288])
     assert.throws(() => allocateRing(capacity), /power of two/);
   assert.equal(new RingProducer(allocateRing(8192), new Doorbell()).maxRecordBytes, 4088);
 });
 
-test("a ring is a queue, whatever its counters have come to", () => {
+test("a ring is a queue at any value of its counters", () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ op: fc.constant("put"), length: fc.nat(300) }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("put"), length: fc.integer({ min: 1500, max: 2040 }) }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("drop"), length: fc.nat(2040) }) },
     { weight: 4, arbitrary: fc.record({ op: fc.constant("get"), length: fc.constant(0) }) },
     { weight: 2, arbitrary: fc.record({ op: fc.constant("release"), length: fc.constant(0) }) },
-    // The other end comes anew, as after a restart of its thread: what was committed and released holds.
+    // The other end is created again, as after a restart of its thread: commits and releases persist.
     { weight: 1, arbitrary: fc.record({ op: fc.constant("new producer"), length: fc.constant(0) }) },
   );
   const start = fc.constantFrom(0, 8, CAPACITY - 8, 2 ** 31 - 64, 2 ** 32 - 8, 2 ** 32 - CAPACITY - 24, 2 ** 32 - 512);
@@ -155,7 +155,7 @@ test("a ring is a queue, whatever its counters have come to", () => {
   );
 });
 
-test("a bell wakes whoever has said that it sleeps, once", () => {
+test("a doorbell wakes an announced sleeper once", () => {
   let knocks = 0;
   const doorbell = new Doorbell(undefined, () => knocks++);
   doorbell.wake();
@@ -168,7 +168,7 @@ test("a bell wakes whoever has said that it sleeps, once", () => {
   doorbell.cancelSleep();
   doorbell.wake();
   assert.equal(knocks, 1, "has found something by itself");
-  // Rung between announce and wait: the wait ends at once.
+  // wake() between prepareSleep() and wait(): the wait ends at once.
   const other = new Doorbell(doorbell.buffer);
   doorbell.prepareSleep();
   other.wake();

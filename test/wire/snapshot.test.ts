@@ -17,7 +17,7 @@ interface Entry {
   row: Message | null;
 }
 
-/** What a receiver makes of the parts: each is read on memory of its own, which ends where the part does. */
+/** The receiver's result. Each part is read from its own memory, which ends with the part. */
 class Received {
   readonly parts: SnapshotPart[] = [];
   readonly entries: Entry[] = [];
@@ -61,7 +61,7 @@ const entry: fc.Arbitrary<Entry> = fc.record(
   { noNullPrototype: true },
 );
 
-test("what a snapshot puts and removes arrives in order, over as many parts as it takes", () => {
+test("the rows of a snapshot arrive in order, over any number of parts", () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(entry, { maxLength: 40, size: "max" }), { minLength: 1, maxLength: 3 }),
@@ -103,7 +103,7 @@ test("what a snapshot puts and removes arrives in order, over as many parts as i
   );
 });
 
-test("a snapshot of nothing is one part, since its sequence is news", () => {
+test("an empty snapshot is one part, because it carries the sequence", () => {
   const received = new Received();
   const writer = new SnapshotPartWriter(3, (record) => received.take(record, false));
   writer.stamp(42, 5);
@@ -112,7 +112,7 @@ test("a snapshot of nothing is one part, since its sequence is news", () => {
   assert.deepEqual(received.entries, []);
 });
 
-test("a row larger than a part is refused, and so is a part that ends too early", () => {
+test("a row larger than a part is refused, and so is a truncated part", () => {
   const parts: Uint8Array[] = [];
   const writer = new SnapshotPartWriter(3, (record) => parts.push(record.slice()), 512);
   writer.stamp(1, 5);

@@ -39,13 +39,13 @@ interface Fixture {
   token: string;
 }
 
-/** A ledger with one session, and the front that follows it. */
+/** A ledger with one session, and credentials that follow it. */
 async function start(operatorToken = "operator"): Promise<Fixture> {
   const engine = new ScriptedEngine();
   const opening = Credentials.open(engine);
   const token = newToken();
   const session = { tokenHash: hashToken(token), accountId: ACCOUNT, expiresAt: Date.now() + 60_000 };
-  // The ledger tells its state in pages: the session stands on the second.
+  // The ledger's state comes in pages; the session is on the second.
   engine.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
   await Promise.resolve();
   engine.answer(({ command }) => {
@@ -71,7 +71,7 @@ function assertRefused(read: () => unknown, code: ErrorCode): ApiError {
   throw new Error(`accepted where ${code} was due`);
 }
 
-test("a session lasts from its event to its end, and no look-up outlives it", async () => {
+test("a session lasts from its event to its end, and is not found in a cache afterwards", async () => {
   const { engine, auth, token } = await start();
   assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
   const second = newToken();
@@ -86,7 +86,7 @@ test("a session lasts from its event to its end, and no look-up outlives it", as
   assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
 });
 
-test("whose wallet has an account is known from the ledger's pages and from its events", async () => {
+test("wallets with an account are known from the ledger's pages and its events", async () => {
   const { engine, credentials } = await start();
   assert.equal(credentials.hasAccount("0xa1"), true);
   assert.equal(credentials.hasAccount("0xb2"), false);
@@ -107,7 +107,7 @@ test("an expired session is refused before the ledger has closed it", async (t) 
   assertRefused(() => auth.principal(bearer(token)), "INVALID_TOKEN");
 });
 
-test("an account's sessions are those that the ledger has open and whose time is not up, the longest first", async (t) => {
+test("the sessions of an account are the open ones that have not expired, the longest first", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { engine, credentials, token } = await start();
   const own = () => credentials.sessionsOf(ACCOUNT, Date.now()).map(({ credential }) => credential);
@@ -124,7 +124,7 @@ test("an account's sessions are those that the ledger has open and whose time is
   assert.deepEqual(own(), []);
 });
 
-test("a header that is no token is refused", async () => {
+test("a header without a token is refused", async () => {
   const { auth, token } = await start();
   assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders").call), "UNAUTHENTICATED");
   const headers = [
@@ -141,7 +141,7 @@ test("a header that is no token is refused", async () => {
   assert.equal(auth.principal(fakeCall("GET", "/", { authorization: `bearer ${token}` }).call).accountId, ACCOUNT);
 });
 
-test("who forgets how to send a token is told", async () => {
+test("the error for a malformed Authorization header shows the right form", async () => {
   const { auth, token } = await start();
   const send = (authorization: string) => () => auth.principal(fakeCall("GET", "/v1/orders", { authorization }).call);
   for (const authorization of ["", token, `Basic ${token}`])
@@ -210,7 +210,7 @@ test("a signature covers timestamp, method, path, query and body, byte for byte"
     assertRefused(() => auth.principal(Object.assign(signed(key, order), change)), "INVALID_KEY_OR_SIGNATURE");
 });
 
-test("an unknown key and a wrong signature are told the same, whatever the signature looks like", async () => {
+test("an unknown key and a wrong signature get the same error, for any signature", async () => {
   const { engine, auth } = await start();
   const key = createKey(engine);
   const stranger = { apiKey: newApiKey(), secret: key.secret };
@@ -222,7 +222,7 @@ test("an unknown key and a wrong signature are told the same, whatever the signa
   assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
 });
 
-test("a timestamp outside the window is told the server's time and the skew", async (t) => {
+test("the error for a timestamp outside the window has the server's time and the skew", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { engine, auth } = await start();
   const key = createKey(engine);
@@ -250,7 +250,7 @@ test("a timestamp outside the window is told the server's time and the skew", as
   assertRefused(() => auth.principal(Object.assign(signed(key), { timestamp: "" })), "UNAUTHENTICATED");
 });
 
-test("a signature that changes something counts once; reading may be repeated", async () => {
+test("a signed change works once; a signed read may be repeated", async () => {
   const { engine, auth } = await start();
   const key = createKey(engine);
   const timestamp = Date.now();
@@ -269,22 +269,22 @@ test("a signature that changes something counts once; reading may be repeated", 
     for (let times = 0; times < 2; times++) auth.principal(signed(key, { method, timestamp }));
 });
 
-test("a signature counts by when its request is whole, not by when that began", async (t) => {
+test("a signature is checked when its request is complete, not when it began", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { engine, auth } = await start();
   const key = createKey(engine);
   const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp: Date.now(), recvWindow: "60000" };
   auth.principal(signed(key, order));
   t.mock.timers.tick(59_000);
-  // Its head has come, and its body has not.
+  // The head has arrived, the body has not.
   const again = signed(key, order);
   t.mock.timers.tick(2_000);
-  // Others come meanwhile, and what is too old is forgotten.
+  // Meanwhile other signatures come, and old ones are forgotten.
   for (const target of ["/v1/a", "/v1/b"]) auth.principal(signed(key, { method: "POST", target }));
   assertRefused(() => auth.principal(again), "TIMESTAMP_OUT_OF_WINDOW");
 });
 
-test("what was signed before the server started does not change anything", async (t) => {
+test("a change that was signed before the server started is refused", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { engine, auth } = await start();
   const key = createKey(engine);
@@ -296,7 +296,7 @@ test("what was signed before the server started does not change anything", async
   auth.principal(signed(key, { timestamp }));
 });
 
-test("keys expire, are revoked, and are bound to addresses", async () => {
+test("keys expire, can be revoked, and can be bound to addresses", async () => {
   const { engine, auth, credentials } = await start();
   const expired = createKey(engine, { expiresAt: Date.now() - 1 });
   assertRefused(() => auth.principal(signed(expired)), "KEY_EXPIRED");
@@ -320,13 +320,13 @@ test("keys expire, are revoked, and are bound to addresses", async () => {
   );
 });
 
-test("a key opens no session's door", async () => {
+test("a key is not accepted where a session is required", async () => {
   const { engine, auth, token } = await start();
   const call = Object.assign(signed(createKey(engine)), { authorization: `Bearer ${token}` });
   assertRefused(() => auth.session(call), "SESSION_REQUIRED");
 });
 
-test("the operator's token opens the operator's door alone, and an empty one opens none", async () => {
+test("the operator's token is accepted for operator requests only, and an empty one never", async () => {
   const { auth, token } = await start("open sesame");
   const knock = (authorization: string) => auth.operator(fakeCall("GET", "/v1/operator/audit", { authorization }).call);
   knock("Bearer open sesame");
@@ -339,7 +339,7 @@ test("the operator's token opens the operator's door alone, and an empty one ope
   assert.throws(knockThere, { message: /started without an operatorToken/ });
 });
 
-test("a WebSocket says the same by token or signature", async () => {
+test("a WebSocket authenticates by token or signature", async () => {
   const { engine, auth, token } = await start();
   const { apiKey, secret } = createKey(engine, { allowedIps: ["10.0.0.1"] });
   const timestamp = Date.now();
@@ -353,7 +353,7 @@ test("a WebSocket says the same by token or signature", async () => {
   assertRefused(() => auth.socket({ token: "x" }, "10.0.0.1"), "INVALID_TOKEN");
 });
 
-test("secrets open under their own key and API key only, and not when changed", () => {
+test("sealed secrets open only with their own key and API key, and not when changed", () => {
   const sealed = vault.seal("secret", "key");
   assert.equal(vault.open(sealed, "key"), "secret");
   assert.notEqual(vault.seal("secret", "key"), sealed);
@@ -366,11 +366,11 @@ test("secrets open under their own key and API key only, and not when changed", 
   assert.throws(() => new Vault(Buffer.alloc(16)));
 });
 
-test("signatures are remembered as long as they are fresh, and forgotten some time later", () => {
+test("signatures are remembered while they are fresh, and forgotten later", () => {
   const seen = new SeenSignatures(60_000);
   const name = (i: number) => (i + 16).toString(16).padEnd(64, "0");
   const first = 1_790_000_000_000;
-  // One is signed each second and received at once; each is sent again for as long as it is fresh.
+  // One signature a second is received at once, and is sent again while it is fresh.
   for (let i = 0; i < 600; i++) {
     const now = first + i * 1_000;
     assert.equal(seen.add(name(i), now, now), "NEW");
@@ -380,7 +380,7 @@ test("signatures are remembered as long as they are fresh, and forgotten some ti
   }
 });
 
-test("addresses and subnets are read strictly", () => {
+test("addresses and subnets are parsed strictly", () => {
   for (const bad of [
     "",
     "10",
@@ -397,7 +397,7 @@ test("addresses and subnets are read strictly", () => {
   assert.ok(list !== null && isListed(list, "10.255.0.1") && isListed(list, "::1") && !isListed(list, "192.0.2.1"));
 });
 
-test("a signature matches when node:crypto makes the same, whatever the text and the secret", () => {
+test("signatures match those of node:crypto for any text and secret", () => {
   const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ minLength: 5000, maxLength: 9000 }));
   const secrets = fc.string({ maxLength: 64 }).filter((secret) => Buffer.byteLength(secret) <= 64);
   fc.assert(

@@ -10,7 +10,7 @@ fc.configureGlobal({ seed: takeSeed("limits.test") });
 
 const NOW = 1_790_000_000_000;
 
-test("a bucket gives what it holds, then what flows in, and never more than that", () => {
+test("a bucket gives its capacity, then its refill, and never more", () => {
   const buckets = new Buckets(10, 20);
   for (let left = 19; left >= 0; left--) assert.equal(buckets.take("a", 1, NOW), left);
   assert.equal(buckets.take("a", 1, NOW), -1);
@@ -20,7 +20,7 @@ test("a bucket gives what it holds, then what flows in, and never more than that
   assert.equal(buckets.take("a", 15, NOW + 3_600_000), 5, "an hour's rest fills it once");
 });
 
-test("what costs more than a bucket holds takes all of a full one", () => {
+test("a cost above the capacity takes a whole full bucket", () => {
   const buckets = new Buckets(1, 5);
   assert.equal(buckets.take("a", 9, NOW), 0);
   assert.ok(buckets.take("a", 9, NOW + 4000) < 0);
@@ -34,7 +34,7 @@ test("a clock that is set back neither fills nor locks a bucket", () => {
   assert.equal(buckets.take("a", 1, NOW + 1), 0);
 });
 
-test("over any stretch of time nobody gets more than a bucket and what flowed in", () => {
+test("over any period no client gets more than the capacity and the refill", () => {
   const steps = fc.array(fc.record({ afterMs: fc.nat(300), tokens: fc.integer({ min: 1, max: 8 }) }), {
     maxLength: 200,
   });
@@ -59,9 +59,9 @@ test("over any stretch of time nobody gets more than a bucket and what flowed in
   );
 });
 
-test("memory holds those in use, and never more than the most", () => {
+test("only buckets in use are in memory, and never more than the maximum", () => {
   const buckets = new Buckets(1, 1, 1000);
-  // Each comes once: by the time that it is looked at again, its bucket is full.
+  // Each name comes once: when its bucket is checked again, it is full.
   for (let i = 0; i < 20_000; i++) buckets.take(`once ${i}`, 1, NOW + i * 10);
   assert.ok(buckets.size < 400, `${buckets.size} are remembered`);
   // A flood from everywhere at once.
@@ -69,7 +69,7 @@ test("memory holds those in use, and never more than the most", () => {
   assert.ok(buckets.size <= 1000, `${buckets.size} are remembered`);
 });
 
-test("when there is room for no more, the bucket longest known makes room, and no other that is in use", () => {
+test("at the maximum, only the oldest bucket makes room", () => {
   const buckets = new Buckets(1, 10, 3);
   for (const [i, name] of ["a", "b", "c"].entries()) buckets.take(name, 5 + i, NOW);
   buckets.take("d", 8, NOW);
@@ -103,7 +103,7 @@ const key = (accountId: number, credential: string) => ({
   record: { label: "", permissions: [], allowedIps: [], sealedSecret: "", expiresAt: 0, createdAt: 0 },
 });
 
-/** How many such requests pass at once. */
+/** Number of such requests that pass at once. */
 function passes(pay: () => void): number {
   for (let count = 0; count < 10_000; count++) {
     try {
@@ -116,7 +116,7 @@ function passes(pay: () => void): number {
   return Number.POSITIVE_INFINITY;
 }
 
-test("a key that runs wild takes its half of the account's, and no more however often it is refused", () => {
+test("a key takes at most half of the account's budget, however often it is refused", () => {
   const limits = open();
   for (let i = 0; i < 10; i++) limits.payByPrincipal(key(16, "wild"), ORDER, NOW);
   for (let i = 0; i < 100; i++) assert.throws(() => limits.payByPrincipal(key(16, "wild"), ORDER, NOW));
@@ -126,7 +126,7 @@ test("a key that runs wild takes its half of the account's, and no more however 
   );
 });
 
-test("an account, its keys and an address have each their own, and cancels one beside orders", () => {
+test("accounts, keys and addresses have separate buckets, and so have orders and cancels", () => {
   const limits = open();
   assert.equal(
     passes(() => limits.payByPrincipal(key(16, "k1"), ORDER, NOW)),
@@ -179,7 +179,7 @@ test("all addresses of an IPv6 network pay together", () => {
   );
 });
 
-test("an address opens so many accounts an hour, and a site with very many networks no more", () => {
+test("an address opens a limited number of accounts per hour, and a /48 site no more", () => {
   const limits = open();
   const opened = (addressOf: (i: number) => string, now = NOW): number => {
     let i = 0;
@@ -217,7 +217,7 @@ test("an address opens so many accounts an hour, and a site with very many netwo
   );
 });
 
-test("the quota shown is that of the bucket nearest to empty", () => {
+test("the quota shows the bucket nearest to empty", () => {
   const limits = open();
   limits.payByAddress("203.0.113.7", ORDER, NOW);
   assert.deepEqual(limits.quota(), { limit: 80, remaining: 79, resetMs: 25 });
@@ -225,7 +225,7 @@ test("the quota shown is that of the bucket nearest to empty", () => {
   assert.deepEqual(limits.quota(), { limit: 10, remaining: 9, resetMs: 200 });
 });
 
-test("who is refused is told by whose bucket, and when to come again", () => {
+test("a refusal names the bucket and when to try again", () => {
   const limits = open();
   limits.payByAddress("203.0.113.7", ORDER, NOW);
   passes(() => limits.payByPrincipal(session(16), ORDER, NOW));
@@ -240,7 +240,7 @@ test("who is refused is told by whose bucket, and when to come again", () => {
   limits.payByPrincipal(session(16), ORDER, NOW + 100);
 });
 
-test("a batch costs a token for each item, from what cancels are paid from if it only cancels", () => {
+test("a batch costs a token for each item, from CANCEL if it only cancels", () => {
   const [place, cancel] = [{ action: "PLACE" }, { action: "CANCEL" }];
   const table: [batch: unknown, budget: string, weight: number][] = [
     [{ items: [place, cancel, cancel] }, "ORDER", 3],
@@ -256,7 +256,7 @@ test("a batch costs a token for each item, from what cancels are paid from if it
     assert.deepEqual(batchCost(batch), { budget, weight }, JSON.stringify(batch));
 });
 
-test("who is limited: all, none, or those who come from elsewhere", () => {
+test("limits apply to all clients, to none, or to remote ones only", () => {
   assert.equal(Limits.open({ ...SETTINGS, rateLimit: "off" }), null);
   for (const host of ["127.0.0.1", "localhost", "::1"])
     assert.equal(Limits.open({ ...SETTINGS, rateLimit: "remote", host }), null);
@@ -270,7 +270,7 @@ test("who is limited: all, none, or those who come from elsewhere", () => {
     assert.equal(isLoopback(address), false, address);
 });
 
-test("a handshake is paid for like any request, however soon its socket is closed", () => {
+test("a handshake costs a request, even if its socket is closed at once", () => {
   const limits = open();
   const connect = () => {
     limits.admitSocket("203.0.113.7", NOW);
@@ -286,7 +286,7 @@ test("a handshake is paid for like any request, however soon its socket is close
   for (let i = 0; i < 1000; i++) remote.admitSocket("127.0.0.1", NOW);
 });
 
-test("sockets are counted by address, and by network where one has very many", () => {
+test("sockets are counted by IPv4 address and by IPv6 network", () => {
   const limits = open();
   const tooMany = (address: string): boolean => {
     try {

@@ -30,7 +30,7 @@ async function refusalOf(redeeming: Promise<unknown>): Promise<ApiError> {
 const assertRefused = async (redeeming: Promise<unknown>, code: ErrorCode): Promise<void> =>
   assert.equal((await refusalOf(redeeming)).code, code);
 
-test("a wallet's signature of its challenge shows whose it is, once", async () => {
+test("a signed challenge logs in its wallet once", async () => {
   const wallets = new Wallets(options);
   const { message, nonce, expiresAt } = wallets.issue(alice.address.toLowerCase(), 10, NOW);
   const fields = parseSiweMessage(message);
@@ -45,7 +45,7 @@ test("a wallet's signature of its challenge shows whose it is, once", async () =
   await assertRefused(wallets.redeem(message, signature, NOW + 2), "CHALLENGE_NOT_FOUND");
 });
 
-test("another's signature is told whom it shows and who was expected, and spends the challenge", async () => {
+test("the error for another wallet's signature names both addresses, and the challenge is used up", async () => {
   const wallets = new Wallets(options);
   const { message } = wallets.issue(alice.address, undefined, NOW);
   const refusal = await refusalOf(wallets.redeem(message, await mallory.signMessage({ message }), NOW));
@@ -54,7 +54,7 @@ test("another's signature is told whom it shows and who was expected, and spends
   await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_NOT_FOUND");
 });
 
-test("a challenge lives five minutes", async () => {
+test("a challenge is valid for five minutes", async () => {
   const wallets = new Wallets(options);
   const early = wallets.issue(alice.address, undefined, NOW);
   const late = wallets.issue(alice.address, undefined, NOW);
@@ -89,7 +89,7 @@ test("a longer message is not the one that was issued either", async () => {
   await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_MISMATCH");
 });
 
-test("signatures that are none, and the other form of a sound one, are refused", async () => {
+test("invalid and non-canonical signatures are refused", async () => {
   const wallets = new Wallets(options);
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
   const twinOf = (signature: string) => {
@@ -109,14 +109,14 @@ test("signatures that are none, and the other form of a sound one, are refused",
   }
 });
 
-test("text that is no message has no challenge", async () => {
+test("a text that is no EIP-4361 message has no challenge", async () => {
   const wallets = new Wallets(options);
   const signature = `0x${"1".repeat(130)}`;
   for (const message of ["", "hello", "Nonce: abc", "\u0000"])
     await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
 });
 
-test("when the pool is full nothing was done, and the challenge is spent", async () => {
+test("when the pool is full the login is refused, and the challenge is used up", async () => {
   const wallets = new Wallets({ ...options, recover: () => Promise.reject(new Error("Task queue is at limit")) });
   const { message } = wallets.issue(alice.address, undefined, NOW);
   const signature = await alice.signMessage({ message });
@@ -124,7 +124,7 @@ test("when the pool is full nothing was done, and the challenge is spent", async
   await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
 });
 
-test("an address may be written in one case, or with its checksum", () => {
+test("an address is accepted in one case, or in mixed case with its checksum", () => {
   const address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
   for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`])
     assert.equal(readAddress(text), address);
@@ -132,7 +132,7 @@ test("an address may be written in one case, or with its checksum", () => {
   assert.throws(() => readAddress(`0x${"0".repeat(40)}`), ApiError, "nobody has it");
 });
 
-test("a domain that no message can hold is refused at the start", () => {
+test("an invalid domain is refused at the start", () => {
   for (const domain of ["not a domain", "::1:8080", "[1.2.3.4]:1", "[::1"])
     assert.throws(() => new Wallets({ ...options, domain }), domain);
   for (const domain of ["localhost:8080", "example.com", "10.0.0.1:1", "[::1]:8080", "[2001:db8::1]"])

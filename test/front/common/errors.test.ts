@@ -10,7 +10,7 @@ import { instrument, make } from "../support/scripted-engine.ts";
 
 const BTC = instrument(1, "BTC-PERP");
 
-test("every code has the shape of an error, and nothing that is not known", () => {
+test("every code's JSON fits the schema of an error", () => {
   const validator = Compile(ErrorBody);
   for (const code of Object.keys(ERRORS) as (keyof typeof ERRORS)[]) {
     const text = new ApiError(code).toJson("id-1");
@@ -21,11 +21,11 @@ test("every code has the shape of an error, and nothing that is not known", () =
   }
 });
 
-test("every refusal of the core has a status below 500, but for room that there is not", () => {
+test("every refusal of the core has a status below 500, except TOO_MANY_ACCOUNTS", () => {
   for (const code of REFUSAL_CODES) assert.ok(ERRORS[code].status < 500 || code === "TOO_MANY_ACCOUNTS", code);
 });
 
-test("details lose the unit in their name and gain it in their text", () => {
+test("a unit at the end of a detail's name decides how its value is printed", () => {
   const refused = make(Refused, {
     code: "INSUFFICIENT_MARGIN",
     field: "quantity",
@@ -45,7 +45,7 @@ test("details lose the unit in their name and gain it in their text", () => {
   assert.deepEqual(details, { limit: "65000.5" });
 });
 
-test("an error without field or details has neither", () => {
+test("an error without a field or details has neither member", () => {
   const error = fromRefused(make(Refused, { code: "NO_POSITION", field: "", details: null }));
   assert.deepEqual([error.field, error.details], [undefined, undefined]);
 });

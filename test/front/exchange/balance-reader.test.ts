@@ -8,7 +8,7 @@ import { ScriptedEngine } from "../support/scripted-engine.ts";
 
 const ALICE = 7;
 
-test("what is done while a reader waits for the disk is not in the figures: nothing says yet that it is durable", () => {
+test("a change while a reader waits for the disk is not in the figures, because it may not be durable", () => {
   const engine = new ScriptedEngine();
   assert.ok(engine.marginTable.debit(ALICE, -5_000_000));
   const told: [Contribution["equity"], number][] = [];
@@ -21,7 +21,7 @@ test("what is done while a reader waits for the disk is not in the figures: noth
   assert.deepEqual(told, [[5_000_000, before]]);
 });
 
-/** A road that reads the marginTable that an actor works on, which has just begun a turn by taking 2 of an account's 5. */
+/** An engine over a margin table in which an actor has begun a transaction: it has taken 2 of an account's 5. */
 function inTheMiddle() {
   const actor = MarginTable.allocate(64);
   assert.ok(actor.debit(ALICE, -5_000_000));
@@ -33,7 +33,7 @@ function inTheMiddle() {
   return { actor, engine, told };
 }
 
-test("figures are of between two turns, however long the one takes that changes them", (t) => {
+test("figures are read between two transactions, however long the changing one takes", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { actor, engine, told } = inTheMiddle();
   for (let ms = 0; ms < 500; ms++) t.mock.timers.tick(1);
@@ -45,7 +45,7 @@ test("figures are of between two turns, however long the one takes that changes 
   assert.deepEqual(told, [[3_000_000, engine.sequence]]);
 });
 
-test("a thread that hangs in the middle of a turn keeps nobody waiting for his figures for ever", (t) => {
+test("a thread that hangs in a transaction does not block readers for ever", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { engine, told } = inTheMiddle();
   for (let ms = 0; ms < 999; ms++) t.mock.timers.tick(1);
@@ -55,7 +55,7 @@ test("a thread that hangs in the middle of a turn keeps nobody waiting for his f
   assert.deepEqual(told, [[3_000_000, engine.sequence]]);
 });
 
-test("whoever is told at once that too many wait is told nothing else", () => {
+test("a reader that is refused because too many wait gets no figures", () => {
   const engine = new ScriptedEngine();
   engine.crowded = true;
   assert.equal(

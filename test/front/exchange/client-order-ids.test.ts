@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
-/** The ids of a road with nothing on it but what its symbols remember of them, and trading on it. */
+/** The ids of an engine whose symbols remember only these, and trading on that engine. */
 async function open(most?: number, remembered: readonly Page["ids"][] = []) {
   const engine = new ScriptedEngine();
   const opening = ClientOrderIds.open(engine, most);
@@ -52,7 +52,7 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   assert.equal(refusals.length, 3);
 });
 
-test("an id is its order's from the turn on that placed it or let it wait", async () => {
+test("an id belongs to its order from the transaction on that placed it, triggered or not", async () => {
   const { engine, clientOrderIds } = await open();
   for (const [i, placed] of [OrderPlaced, ConditionalOrderPlaced].entries()) {
     engine.transaction(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
@@ -60,19 +60,19 @@ test("an id is its order's from the turn on that placed it or let it wait", asyn
   }
 });
 
-test("of two symbols that remember an id at a start it is the one's that used it last", async () => {
+test("when two symbols report an id at the start, it belongs to the later use", async () => {
   for (const [btcUsedAt, ethUsedAt, owner] of [
     [1e12 + DAY_MS + 1, 1e12, 1],
     [1e12, 1e12 + DAY_MS + 1, 2],
   ]) {
-    // The older one's order has been open for more than a day, or its end is not in the snapshot yet.
+    // The older order has been open for more than a day, or its end is not in the snapshot yet.
     const ids = [btcUsedAt, ethUsedAt].map((time): Page["ids"] => [[16, "mine", time]]);
     const { clientOrderIds } = await open(undefined, ids);
     assert.equal(clientOrderIds.ownerOf(16, "mine"), owner);
   }
 });
 
-test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
+test("beyond the capacity the oldest ids are forgotten, those of refused orders too", async () => {
   const { clientOrderIds: ids } = await open(100);
   for (let i = 0; i < 1000; i++) {
     if (i % 2 === 1) ids.keep(16, `${i}`, 1, 1e12 + i);
@@ -81,7 +81,7 @@ test("of more ids than it remembers the oldest go, those of refused orders too",
   for (let i = 0; i < 1000; i++) assert.equal(ids.ownerOf(16, `${i}`), i >= 900 && i % 2 === 1 ? 1 : 0, `${i}`);
 });
 
-test("a clientOrderId is free again when its order was refused behind a client that has gone, or died with its thread", async () => {
+test("a clientOrderId is free again when its order was refused after the client left, or died with its thread", async () => {
   const { engine, clientOrderIds, trade } = await open();
   const owner = () => clientOrderIds.ownerOf(principal.accountId, "mine");
   const answer = { done: false, reply: () => {}, refuse: () => {}, fail: () => {} };
@@ -108,7 +108,7 @@ test("a clientOrderId is free again when its order was refused behind a client t
   }
 });
 
-test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
+test("clientOrderIds of a batch are free again if no item has used them", async () => {
   const { engine, clientOrderIds, trade } = await open();
   engine.time = Date.now();
   clientOrderIds.keep(principal.accountId, "before", 1, engine.time);
@@ -128,7 +128,7 @@ test("of a batch's clientOrderIds those are free again that no item has used, no
   );
 });
 
-test("an id stays with its symbol while any of the orders that came with it is on its way there", async () => {
+test("an id stays with its symbol while any order with it is on its way", async () => {
   const { engine, clientOrderIds, trade } = await open();
   engine.time = Date.now();
   const { accountId } = principal;

@@ -10,7 +10,7 @@ const BTC = 1;
 const code = (thrown: unknown): string => (thrown as { code: string }).code;
 const question = () => make(ReadOrders);
 
-test("who asks an actor that cannot be asked is told why, and nothing was done", async () => {
+test("a request to an actor that takes no command gets the reason, and nothing was done", async () => {
   const engine = new ScriptedEngine();
   const refusal = () => request(engine, BTC, question(), () => "answered").catch(code);
   engine.full = true;
@@ -21,14 +21,14 @@ test("who asks an actor that cannot be asked is told why, and nothing was done",
   assert.equal(engine.asked.length, 0);
 });
 
-test("who waits for an actor whose thread dies is told that nothing was done", async () => {
+test("a request to an actor whose thread dies is answered that nothing was done", async () => {
   const engine = new ScriptedEngine();
   const asked = request(engine, BTC, question(), () => "answered").catch(code);
   engine.lose();
   assert.equal(await asked, "UNAVAILABLE");
 });
 
-test("who asks all of them waits for one that is being rebuilt, as long as anybody waits", async () => {
+test("a request to all actors waits for one that is being rebuilt, as long as the client waits", async () => {
   const engine = new ScriptedEngine();
   const answer = { done: false };
   const asked = requestEach(engine, answer, engine.instruments, question, (_, { symbol }) => symbol);
@@ -46,7 +46,7 @@ test("who asks all of them waits for one that is being rebuilt, as long as anybo
   assert.equal(await left, "UNAVAILABLE");
 });
 
-test("who reads the history while too many wait for it is told that the time is up", async () => {
+test("a read of the history gets TIMEOUT when too many wait for it", async () => {
   const engine = new ScriptedEngine();
   await historyCaughtUp(engine);
   engine.crowded = true;

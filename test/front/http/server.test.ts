@@ -12,7 +12,7 @@ import { bodyOf, sendAndWait, sendAstray, sendRaw, statusOf } from "../support/r
 const CRLF = "\r\n";
 const request = (head: string[], body = ""): string => `${head.join(CRLF)}${CRLF}${CRLF}${body}`;
 
-/** Three of them fit into what is gathered of a packet. */
+/** Three of them fit into the cork buffer. */
 const PAGE = JSON.stringify("p".repeat(5000));
 const DOCUMENT = Buffer.alloc(1 << 19, "d");
 /** More than any kernel buffers. */
@@ -80,7 +80,7 @@ beforeEach(() => {
 });
 after(() => server.close());
 
-test("a request is copied whole, and its answer bears an id of its own", async () => {
+test("a request is copied completely, and each answer has its own id", async () => {
   const first = await sendRaw(
     server.port,
     request(["POST /a?b=1&c=%20 HTTP/1.1", "Host: h", "Content-Length: 8"], "h\xc3\xa9llo\xc2\xa0"),
@@ -92,14 +92,14 @@ test("a request is copied whole, and its answer bears an id of its own", async (
   assert.notEqual(idOf(first.text), idOf(second.text));
 });
 
-test("a body that arrives in pieces is put together", async () => {
+test("a body that arrives in pieces is assembled", async () => {
   const body = `{"text":"${"x".repeat(60_000)}"}`;
   const text = request(["POST /a HTTP/1.1", "Host: h", `Content-Length: ${body.length}`], body);
   const raw = await sendRaw(server.port, text.slice(0, 100), text.slice(100, 40_000), text.slice(40_000));
   assert.equal(bodyOf(raw)?.body, body);
 });
 
-test("who waits for 100 Continue is told to go on, and then has the answer", async () => {
+test("a client that waits for 100 Continue gets it, and then its answer", async () => {
   const go = `HTTP/1.1 100 Continue${CRLF}${CRLF}`;
   for (const asked of ["100-continue", "100-Continue"]) {
     const socket = connect(server.port, "127.0.0.1");
@@ -119,7 +119,7 @@ test("who waits for 100 Continue is told to go on, and then has the answer", asy
   }
 });
 
-/** Requests that other HTTP parsers read differently: none may reach the application, nor what hides behind it. */
+/** Requests that other HTTP parsers read differently: neither they nor a request hidden after them may reach the application. */
 const HOSTILE: [name: string, bytes: string][] = [
   ["any Transfer-Encoding", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"], "0\r\n\r\n")],
   [
@@ -165,7 +165,7 @@ for (const [name, bytes] of HOSTILE) {
   });
 }
 
-test("a HEAD request that is refused ends its connection, too: what is sent later does not run", async () => {
+test("a refused HEAD request ends its connection, too: later requests do not run", async () => {
   const faults = [
     ["Content-Length: 0", "Content-Length: 5"],
     ["Transfer-Encoding: chunked"],
@@ -179,7 +179,7 @@ test("a HEAD request that is refused ends its connection, too: what is sent late
   assert.deepEqual(handled, []);
 });
 
-/** Refused by uWebSockets.js itself, with a page of its own; of two Hosts by its builds for Node 22 and 24 alone. */
+/** Refused by uWebSockets.js itself, with its own page. Only its builds for Node 22 and 24 refuse two Hosts. */
 const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
   ["no Host", 400, request(["GET /a HTTP/1.1", "Accept: */*"])],
   ["a sign in Content-Length", 400, request(["POST /a HTTP/1.1", "Host: h", "Content-Length: +2"], "ab")],
@@ -202,16 +202,16 @@ for (const [name, status, bytes] of REFUSED_BELOW) {
   });
 }
 
-test("a first line in two packets is refused below the application; builds for Node 22 and 24 put it together", async () => {
+test("a first line in two packets is refused below the application; builds for Node 22 and 24 assemble it", async () => {
   const text = request(["GET /a HTTP/1.1", "Host: h", "Connection: close"]);
   const socket = connect(server.port, "127.0.0.1");
   socket.write(text.slice(0, 8));
   const closed = once(socket, "close");
   let answer = "";
   socket.on("data", (bytes) => (answer += bytes));
-  // It may be gone by then.
+  // The connection may be closed by then.
   socket.on("error", () => {});
-  // Read before the answer to another, which was sent later.
+  // It must arrive before the answer to a later request.
   await sendRaw(server.port, request(["GET /b HTTP/1.1", "Host: h"]));
   socket.write(text.slice(8));
   await closed;
@@ -220,7 +220,7 @@ test("a first line in two packets is refused below the application; builds for N
   if (!isPutTogether) assert.match(answer, /^(HTTP\/1\.1 505 |$)/);
 });
 
-/** uWebSockets.js waits for more and closes after about 10 s. Until then nothing runs, whatever follows. */
+/** uWebSockets.js waits for more and closes after about 10 s. Nothing runs until then. */
 const STUCK: [name: string, bytes: string][] = [
   ["no header at all", request(["GET /a HTTP/1.1"])],
   ["a folded header", request(["GET /a HTTP/1.1", "Host: h", "X: a", " b"])],
@@ -266,7 +266,7 @@ test("bad UTF-8 in a body is refused", async () => {
   assert.deepEqual(handled, []);
 });
 
-test("a handler that throws is a 500 with a request id, and a line in the log", async () => {
+test("an error thrown by a handler gives a 500 with a request id and a line in the log", async () => {
   const raw = await sendRaw(server.port, request(["GET /throws HTTP/1.1", "Host: h"]));
   assert.equal(statusOf(raw), 500);
   assert.equal(bodyOf(raw)?.code, "INTERNAL");
@@ -293,7 +293,7 @@ test("HEAD has the headers of GET and no body", async () => {
   assert.match(head ?? "", /\r\n\r\n$/);
 });
 
-test("whoever asks for the connection's end is told of it in the answer, once", async () => {
+test("a client that asks to close the connection gets one Connection: close", async () => {
   for (const [target, status] of [
     ["GET /a", 200],
     ["GET /late", 200],
@@ -311,16 +311,16 @@ test("whoever asks for the connection's end is told of it in the answer, once", 
   assert.doesNotMatch(kept.text, /^connection:/im);
 });
 
-test("a client that leaves before its answer does no harm", async () => {
+test("a client that disconnects before its answer does no harm", async () => {
   const late = request(["GET /late HTTP/1.1", "Host: h"]);
   const raw = sendAndWait(server.port, late, request(["GET /a HTTP/1.1", "Host: h"]));
-  // Two at once on one connection, the first unanswered: uWebSockets.js closes it.
+  // Two requests on one connection, the first without an answer: uWebSockets.js closes it.
   assert.deepEqual(await raw, { text: "", closed: true });
   const next = await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h"]));
   assert.equal(statusOf(next), 200);
 });
 
-/** Sends requests in packets of so many, and reads nothing before `untilBytes` are on their way or the server has closed. */
+/** Sends requests in packets. Reads nothing before `untilBytes` were sent or the server has closed. */
 async function askWithoutReading(path: string, perPacket: number, untilBytes: number): Promise<string> {
   const socket = connect(server.port, "127.0.0.1").pause();
   const packet = request([`GET ${path} HTTP/1.1`, "Host: h"]).repeat(perPacket);
@@ -341,7 +341,7 @@ async function askWithoutReading(path: string, perPacket: number, untilBytes: nu
   return text;
 }
 
-test("who asks on and reads nothing loses its connection; the server lives, and has kept one answer for it", async () => {
+test("a client that sends requests and reads nothing is disconnected, and costs the memory of one answer", async () => {
   for (const perPacket of [1, 4, 5, 200]) {
     await askWithoutReading("/page", perPacket, 1 << 17);
     assert.equal(statusOf(await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h"]))), 200);
@@ -352,7 +352,7 @@ test("who asks on and reads nothing loses its connection; the server lives, and 
   assert.ok(text.length < 16 << 20);
 });
 
-test("what is answered at once is whole: to requests in one packet, in their order, and to very many connections", async () => {
+test("immediate answers are complete: to requests in one packet, in order, and on many connections", async () => {
   const perPacket = 100;
   const packet = request(["GET /page HTTP/1.1", "Host: h"]).repeat(perPacket);
   const socket = connect(server.port, "127.0.0.1");
@@ -364,7 +364,7 @@ test("what is answered at once is whole: to requests in one packet, in their ord
     for (let end = text.indexOf(PAGE); end >= 0; end = text.indexOf(PAGE)) {
       answers.push(text.slice(0, end));
       text = text.slice(end + PAGE.length);
-      // Twice, so that a client that reads may ask again before it has all.
+      // Twice, because a client that reads may send the next request before it has the whole answer.
       if (answers.length === perPacket / 2) socket.write(packet);
       if (answers.length === 2 * perPacket) socket.end();
     }
@@ -388,7 +388,7 @@ test("what is answered at once is whole: to requests in one packet, in their ord
   assert.ok(pages.every((page) => page === PAGE));
 });
 
-test("a body that a client reads by and by arrives whole", async () => {
+test("a body that a client reads slowly arrives completely", async () => {
   const socket = connect(server.port, "127.0.0.1").pause();
   socket.write(request(["GET /slowly HTTP/1.1", "Host: h", "Connection: close"]));
   let bytes = 0;
@@ -401,7 +401,7 @@ test("a body that a client reads by and by arrives whole", async () => {
   assert.ok(bytes > SLOW_DOCUMENT.length && bytes < SLOW_DOCUMENT.length + 1000, `${bytes} bytes`);
 });
 
-test("a machine's clock that is set ahead ends no call", async (t) => {
+test("setting the machine's clock ahead ends no call", async (t) => {
   t.mock.timers.enable({ apis: ["Date", "setInterval"] });
   const calls: Call[] = [];
   const log = { error: assert.fail };
@@ -448,7 +448,7 @@ const nextMessage = (socket: WebSocket): Promise<string> =>
 const closed = (socket: WebSocket): Promise<[number, string]> =>
   new Promise((resolve) => socket.once("close", (code, reason) => resolve([code, String(reason)])));
 
-test("WebSocket: messages, topics, and a way out for each fault", async () => {
+test("WebSocket: messages, topics, and a close frame for each fault", async () => {
   const socket = await connectSocket();
   const echoed = nextMessage(socket);
   socket.send("subscribe");
@@ -480,11 +480,11 @@ test("WebSocket: messages, topics, and a way out for each fault", async () => {
   assert.equal(gone?.bufferedAmount, 0);
 });
 
-test("closing answers what waits, then lets go of everyone", async () => {
+test("close() answers waiting calls, then closes every connection", async () => {
   const socket = await connectSocket();
   const goodbye = closed(socket);
   const late = fetch(`http://127.0.0.1:${server.port}/late`);
-  // The request must be in before the door closes.
+  // The request must arrive before close().
   while (!handled.includes("GET /late")) await new Promise((resolve) => setTimeout(resolve, 1));
   await server.close();
   assert.equal((await late).status, 200);

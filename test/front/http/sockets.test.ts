@@ -9,7 +9,7 @@ import { until } from "../../e2e/support/wait.ts";
 
 const PINGS_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
-/** A binary message; a close frame; one with a code that none may have. */
+/** A binary message, a close frame, and a close frame with an invalid code. */
 const ENDS = [frame(0x82, Buffer.from("x")), frame(0x88, Buffer.from([3, 232])), frame(0x88, Buffer.from([3, 238]))];
 const NO_LOG = { error: () => {} };
 const IDLE: SocketHandlers = {
@@ -21,7 +21,7 @@ const IDLE: SocketHandlers = {
   close: () => {},
 };
 
-/** Time passes as the test says. */
+/** A clock that the test moves. */
 function passTime(t: TestContext): (ms: number) => void {
   t.mock.timers.enable({ apis: ["setInterval"] });
   let nowMs = 0;
@@ -32,8 +32,8 @@ function passTime(t: TestContext): (ms: number) => void {
   };
 }
 
-test("a client whose line is dead, so that no ping is answered, is dropped; one that only listens is not", async (t) => {
-  // Only time is made up: server, connections and pings are real.
+test("a client that answers no ping is dropped; one that only listens is not", async (t) => {
+  // Only the clock is simulated: server, connections and pings are real.
   const pass = passTime(t);
   const closed: Socket[] = [];
   const open: Socket[] = [];
@@ -65,7 +65,7 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
   assert.equal(listener.readyState, WebSocket.OPEN);
 });
 
-test("very many open sockets are pinged, and closed once they are silent, in several turns of the event loop", async (t) => {
+test("many sockets are pinged, and closed when silent, over several event-loop iterations", async (t) => {
   const pass = passTime(t);
   const sockets = new OpenSockets(IDLE, NO_LOG);
   t.after(() => sockets.closeAll());
@@ -83,7 +83,7 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
   });
   const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const isSpread = async (done: Set<Socket>, count: number): Promise<void> => {
-    assert.ok(done.size > 0 && done.size < count, `${done.size} in the first turn`);
+    assert.ok(done.size > 0 && done.size < count, `${done.size} in the first iteration`);
     while (done.size < count) await nextTurn();
   };
   pass(PINGS_EVERY_MS);
@@ -97,7 +97,7 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
   assert.equal(closed.has(lively), false);
 });
 
-test("a machine's clock that is set ahead drops nobody", (t) => {
+test("setting the machine's clock ahead drops no client", (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "Date"] });
   const sockets = new OpenSockets(IDLE, NO_LOG);
   t.after(() => sockets.closeAll());
@@ -105,13 +105,13 @@ test("a machine's clock that is set ahead drops nobody", (t) => {
   let drops = 0;
   socket.attach({ ping: () => 1, close: () => drops++, end: () => {} } as unknown as RawSocket);
   sockets.open(socket);
-  // Nobody was silent for as long as that: it takes no time.
+  // No client was silent for that long: setting the clock takes no time.
   t.mock.timers.setTime(3_600_000);
   t.mock.timers.tick(PINGS_EVERY_MS);
   assert.equal(drops, 0);
 });
 
-test("connections past the limit are closed at once, and as many as were closed may come again", async (t) => {
+test("connections beyond the limit are closed at once, and each closed one makes room for another", async (t) => {
   const log = NO_LOG;
   const server = await listen({
     ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: IDLE, log, maxConnections: 4 },
@@ -143,7 +143,7 @@ test("connections past the limit are closed at once, and as many as were closed 
   });
 });
 
-test("whoever was told the end of a WebSocket, or said it, and keeps its side open takes up room", async (t) => {
+test("a closed WebSocket whose client keeps its side open counts towards the limit", async (t) => {
   const log = NO_LOG;
   let ends = 0;
   const handlers = { ...IDLE, close: () => void ends++ };
@@ -165,7 +165,7 @@ test("whoever was told the end of a WebSocket, or said it, and keeps its side op
   await assert.rejects(upgrade(server.port));
 });
 
-test("it does so until uWebSockets.js has surely closed it", (t) => {
+test("it counts until uWebSockets.js has closed it", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const sockets = new OpenSockets(IDLE, NO_LOG);
   t.after(() => sockets.closeAll());

@@ -22,7 +22,7 @@ function assertRefused(read: () => unknown, code: ErrorCode, details: ErrorDetai
   });
 }
 
-test("what is printed is read back", () => {
+test("printed values are read back exactly", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 10_000_000 }), (units) => {
       assert.equal(readPrice(BTC, printPrice(BTC, units)), units);
@@ -32,7 +32,7 @@ test("what is printed is read back", () => {
   );
 });
 
-test("what lies between two units is refused with the two", () => {
+test("a value between two units is refused with the nearest valid values", () => {
   const tickSize = "0.1";
   assertRefused(() => readPrice(BTC, "65000.55"), "PRICE_NOT_ON_TICK", { tickSize, nearest: ["65000.5", "65000.6"] });
   assertRefused(() => readPrice(BTC, "65000.999999999999"), "PRICE_NOT_ON_TICK", {
@@ -47,7 +47,7 @@ test("what lies between two units is refused with the two", () => {
   assertRefused(() => readAmount("1.0000005"), "AMOUNT_TOO_FINE", { nearest: ["1", "1.000001"] });
 });
 
-test("zero and what passes the exact range are refused with the limit", () => {
+test("zero and values beyond the exact range are refused with the limit", () => {
   assertRefused(() => readPrice(BTC, "0"), "BAD_VALUE", { minimum: "0.1" });
   assertRefused(() => readPrice(BTC, "0.00"), "BAD_VALUE", { minimum: "0.1" });
   assertRefused(() => readQuantity(BTC, "0.0"), "QUANTITY_TOO_SMALL", { limit: "0.001" });

@@ -29,7 +29,7 @@ function assertRefused(read: () => unknown, code: ErrorCode, field: string | und
   assert.deepEqual([refusal.code, refusal.field], [code, field], what);
 }
 
-test("a sound order is accepted as it is", () => {
+test("a valid order is accepted unchanged", () => {
   const full = {
     ...GOOD,
     timeInForce: "GTC",
@@ -48,7 +48,7 @@ test("the error for a text of the wrong form shows a valid example", () => {
   assert.equal(formOf({ clientOrderId: "a b" }), 'clientOrderId has the wrong form. A valid example is "my-order-1".');
 });
 
-test("every text of a form that a client may send has an example to be told of", () => {
+test("every field with a pattern has an example for its error", () => {
   for (const route of declaredRoutes())
     for (const schema of [route.query, route.body].filter((each) => each !== undefined)) assertExamples(schema);
 });
@@ -59,7 +59,7 @@ function assertExamples(schema: object): void {
   for (const inner of Object.values(schema)) if (typeof inner === "object" && inner !== null) assertExamples(inner);
 }
 
-/** What no decimal looks like: docs/reliability.md, fault 34. */
+/** Texts that are no decimals: docs/reliability.md, fault 34. */
 const BAD_DECIMALS = [
   "1e1000000",
   "1e5",
@@ -91,13 +91,13 @@ const BAD_DECIMALS = [
   "0x",
 ];
 for (const text of BAD_DECIMALS) {
-  test(`no decimal: ${JSON.stringify(text)}`, () => {
+  test(`not a decimal: ${JSON.stringify(text)}`, () => {
     for (const field of ["price", "quantity"])
       assertRefused(() => placeOrder.check({ ...GOOD, [field]: text }), "BAD_NUMBER", field, text);
   });
 }
 
-test("a JSON number where a decimal belongs is refused, and the message says that decimals are strings", () => {
+test("a JSON number is refused as a decimal, and the message says that decimals are strings", () => {
   for (const value of [65000.5, 0, -1, 1e300]) {
     const refusal = refusalOf(() => placeOrder.check({ ...GOOD, price: value }));
     assert.deepEqual([refusal.code, refusal.field], ["BAD_NUMBER", "price"]);
@@ -140,14 +140,14 @@ for (const [change, code, field] of BAD_ORDERS) {
   });
 }
 
-test("each required field is missed by name", () => {
+test("the error for a missing field names it", () => {
   for (const field of ["symbol", "side", "type"]) {
     const { [field as keyof typeof GOOD]: _, ...rest } = GOOD;
     assertRefused(() => placeOrder.check(rest), "MISSING_FIELD", field, field);
   }
 });
 
-test("a field of the prototype is no field of the body", () => {
+test("fields of the prototype are not fields of the body", () => {
   assertRefused(
     () => placeOrder.check(JSON.parse('{"__proto__":{"symbol":"BTC-PERP"}}')),
     "UNKNOWN_FIELD",
@@ -156,17 +156,17 @@ test("a field of the prototype is no field of the body", () => {
   );
 });
 
-test("a body is an object", () => {
+test("a body must be an object", () => {
   for (const text of ["null", "[]", '"a"', "1", "true"])
     assertRefused(() => placeOrder.check(JSON.parse(text)), "BAD_TYPE", undefined, text);
 });
 
-test("an unknown field is answered with those that there are", () => {
+test("the error for an unknown field lists the known ones", () => {
   const { details } = refusalOf(() => placeOrder.check({ ...GOOD, size: "1" }));
   assert.deepEqual(details?.known, Object.keys(PlaceOrderBody.properties));
 });
 
-test("places inside lists are named", () => {
+test("errors name the place inside a list", () => {
   const key = { label: "bot", permissions: ["READ"] };
   assert.deepEqual(createKey.check(key), key);
   assertRefused(() => createKey.check({ ...key, permissions: ["READ", "ADMIN"] }), "BAD_VALUE", "permissions.1", "");
@@ -176,7 +176,7 @@ test("places inside lists are named", () => {
   assertRefused(() => createKey.check({ ...key, allowedWallets: ["0x"] }), "UNKNOWN_FIELD", "allowedWallets", "");
 });
 
-test("addresses and signatures have one form", () => {
+test("addresses and signatures must match their patterns", () => {
   const address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
   const challenge = new Input(ChallengeBody);
   assert.deepEqual(challenge.check({ address }), { address });
@@ -224,7 +224,7 @@ for (const [query, code, field] of BAD_QUERIES) {
   test(`refused query: ${query}`, () => assertRefused(() => klines.readQuery(query), code, field, query));
 }
 
-test("what a query says does not depend on those before it, and no reader can change it for the next", () => {
+test("cached queries do not affect each other and cannot be changed", () => {
   const query = (limit: number): string => `symbol=BTC-PERP&interval=1m&limit=${limit}`;
   for (let round = 0; round < 2; round++)
     for (let limit = 1; limit <= 300; limit++) assert.equal(klines.readQuery(query(limit)).limit, limit);
@@ -234,7 +234,7 @@ test("what a query says does not depend on those before it, and no reader can ch
   for (let time = 0; time < 2; time++) assertRefused(() => klines.readQuery(query(0)), "BAD_VALUE", "limit", query(0));
 });
 
-test("fields that no order has are named as such, however many there are", () => {
+test("unknown fields are reported as unknown, however many there are", () => {
   for (const count of [1, 8, 100]) {
     const unknown = Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));
     assertRefused(() => placeOrder.check({ ...GOOD, ...unknown }), "UNKNOWN_FIELD", "field0", `${count} of them`);

@@ -44,7 +44,7 @@ fc.configureGlobal({ seed: takeSeed("views.test") });
 /** Prices to 0.1, quantities to 0.001: a tick times a lot is 100 quanta. */
 const BTC = instrument(1, "BTC-PERP");
 
-/** The value, once it is known to be what the schema says. */
+/** The parsed value. Fails unless it fits the schema. */
 function read(schema: TSchema, text: string): Record<string, unknown> {
   const value = JSON.parse(text) as Record<string, unknown>;
   const validator = Compile(schema);
@@ -61,7 +61,7 @@ const order = make(OrderView, {
   updatedAt: 2,
 });
 
-test("an order has every field of the reference, and the turn's sequence until it has its own", () => {
+test("an order has every field of the schema, and the transaction's sequence until it has its own", () => {
   const shown = read(Order, orderJson(BTC, order, 42));
   assert.deepEqual(shown, {
     orderId: "257",
@@ -96,7 +96,7 @@ test("an order has every field of the reference, and the turn's sequence until i
   assert.equal(read(Order, orderJson(BTC, { ...order, sequence: 7 }, 42)).sequence, 7);
 });
 
-test("words stand for numbers, and what a closed order leaves is nothing", () => {
+test("enums are printed as words, and a closed order has no remaining quantity", () => {
   const closed = {
     ...order,
     orderType: MARKET,
@@ -113,7 +113,7 @@ test("words stand for numbers, and what a closed order leaves is nothing", () =>
   assert.equal(shown.remainingQuantity, "0");
 });
 
-test("what was reduced is not waiting to be filled", () => {
+test("a quantity that was reduced is not a remaining quantity", () => {
   const reduced = {
     ...order,
     remainingLots: 300,
@@ -128,7 +128,7 @@ test("what was reduced is not waiting to be filled", () => {
   );
 });
 
-test("an average price is exact on a tick and cut four digits behind it", () => {
+test("an average price is exact on a tick and cut four digits after it", () => {
   const average = (...fills: [lots: number, ticks: number][]) => {
     const filledLots = fills.reduce((sum, [lots]) => sum + lots, 0);
     const filledQuanta = fills.reduce((sum, [lots, ticks]) => sum + lots * ticks * 100, 0);
@@ -143,7 +143,7 @@ test("an average price is exact on a tick and cut four digits behind it", () => 
   );
 });
 
-test("an order with its fills is a placed order", () => {
+test("an order with its fills fits the schema of a placed order", () => {
   const trade = make(Traded, {
     tradeId: 513,
     takerOrderId: 257,
@@ -179,7 +179,7 @@ test("an order with its fills is a placed order", () => {
   ]);
 });
 
-test("a fill of the history says which side it was", () => {
+test("a fill of the history shows its side and liquidity", () => {
   const fill = make(FillRecord, {
     tradeId: 513,
     orderId: 257,
@@ -196,7 +196,7 @@ test("a fill of the history says which side it was", () => {
   );
 });
 
-test("what a fill has cost is said by the schedule, and of who is closed by what was taken", () => {
+test("feeRate is that of the schedule, and in a liquidation the share that was taken", () => {
   // 10 ticks × 100 lots are 100,000 quanta.
   const fill = { tradeId: 513, orderId: 257, priceTicks: 10, quantityLots: 100, feePpm: 200, feeQuanta: 500 };
   const shown = (more: Partial<ReturnType<typeof make<typeof FillRecord>>>) => {
@@ -206,12 +206,12 @@ test("what a fill has cost is said by the schedule, and of who is closed by what
   assert.deepEqual(shown({}), ["0.0002", "0.1", "257"]);
   assert.deepEqual(shown({ execType: EXEC_LIQUIDATION, maker: 1 }), ["0.0002", "0.1", "257"]);
   assert.deepEqual(shown({ execType: EXEC_LIQUIDATION }), ["0.005", "0.1", "257"]);
-  // Handed over at no price of the book: 7 quanta beside what the nearest tick would come to.
+  // Transferred at no price of the book: 7 quanta more than at the nearest tick.
   const handedOver = { execType: EXEC_ADL, orderId: 0, feePpm: 0, feeQuanta: 0, offPriceQuanta: 7 };
   assert.deepEqual(shown(handedOver), ["0", "0.100007", null]);
 });
 
-test("a position's prices are those that its money and size say", () => {
+test("the prices of a position follow from its money and size", () => {
   // 2 bought at 100, 0.05 % paid: 0.1 of fees, cash -200.1; mark 110.
   const long = make(PositionView, {
     sizeLots: 2_000,
@@ -244,7 +244,7 @@ test("a position's prices are those that its money and size say", () => {
   assert.equal(short.breakEvenPrice, "99.90004");
 });
 
-test("the documented example of a position is one that could be", () => {
+test("the documented example of a position is consistent", () => {
   const example = exampleOf(Position);
   const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
   const ticks = (name: string): number => Math.round(Number(example[name]) * 10);
@@ -253,7 +253,7 @@ test("the documented example of a position is one that could be", () => {
   const position = make(PositionView, {
     sizeLots: 500,
     costQuanta: cost,
-    // All that was lost is the fee of opening it.
+    // The only loss is the opening fee.
     cashQuanta: quanta("realizedPnl") - cost,
     realizedQuanta: quanta("realizedPnl"),
     markTicks: ticks("markPrice"),
@@ -270,7 +270,7 @@ test("the documented example of a position is one that could be", () => {
   });
   const shown = read(Position, positionJson(BTC, position));
   assert.deepEqual(shown, { side: "LONG", marginMode: "ISOLATED", adlRank: null, ...example });
-  // What is set aside, and what the mark may fall by until nothing, or no more than 0.4 % of the price, is left of it.
+  // The margin set aside, and how far the mark may fall until nothing, or 0.4 % of the price, is left of it.
   const leftAt = (name: string): number =>
     Number(example.isolatedMargin) + 0.5 * (Number(example[name]) - Number(example.markPrice));
   const tickValue = 0.5 * 0.1;
@@ -278,7 +278,7 @@ test("the documented example of a position is one that could be", () => {
   assert.ok(Math.abs(leftAt("liquidationPrice") - 0.004 * 0.5 * Number(example.liquidationPrice)) < tickValue);
 });
 
-test("a position that won more than it is worth breaks even nowhere, and a flat one has no prices", () => {
+test("a position with more profit than notional has no break-even price, and a flat one has no prices", () => {
   const won = make(PositionView, { sizeLots: 1_000, cashQuanta: 1, costQuanta: 1_000_000, markTicks: 10, leverage: 1 });
   assert.equal(read(Position, positionJson(BTC, won)).breakEvenPrice, null);
   const flat = read(Position, positionJson(BTC, make(PositionView, { leverage: 5, cashQuanta: -100 })));
@@ -288,7 +288,7 @@ test("a position that won more than it is worth breaks even nowhere, and a flat 
   );
 });
 
-test("a balance adds up", () => {
+test("the figures of a balance are consistent", () => {
   const to = {
     equity: 100_500_000,
     unrealized: 500_000,
@@ -321,7 +321,7 @@ test("a balance adds up", () => {
   assert.deepEqual([without.availableBalance, without.marginRatio], ["0", null], "nothing stands for its margin");
 });
 
-test("an account that is short has nothing available before or after what is tried", () => {
+test("a dry run shows at least 0 available before and after", () => {
   const projection = { sizeLots: -2_000, liquidationTicks: 0, initialQuanta: 5, availableQuanta: -1 };
   assert.deepEqual(JSON.parse(projectionJson(BTC, projection)), {
     positionSize: "-2",
@@ -331,7 +331,7 @@ test("an account that is short has nothing available before or after what is tri
   });
 });
 
-test("the documented example of a balance is one that could be", () => {
+test("the documented example of a balance is consistent", () => {
   const example = exampleOf(Balance);
   const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
   const figures = {
@@ -346,7 +346,7 @@ test("the documented example of a balance is one that could be", () => {
   assert.deepEqual(shown, { asset: "USDC", ...example });
 });
 
-test("a transfer's reference is free text, and stays text", () => {
+test("the free text of a transfer's reference is escaped", () => {
   const transfer: TransferRow = {
     transferId: 3,
     accountId: 16,
@@ -369,13 +369,13 @@ test("a transfer's reference is free text, and stays text", () => {
   assert.deepEqual([deposit.address, deposit.reference, deposit.txHash], [null, null, null]);
 });
 
-test("an id is printed as the number it is", () => {
+test("printId() prints a number as String() does", () => {
   for (const id of [1, 999_999_999, 1e9, 1e9 + 1, 2 ** 31, 2 ** 48 + 7, 10 ** 15])
     assert.equal(printId(id), String(id));
   fc.assert(fc.property(fc.maxSafeNat(), (id) => assert.equal(printId(id), String(id))));
 });
 
-test("any order that the core can answer with fits its schema", () => {
+test("any order of the core fits its schema", () => {
   const numbers = fc.record({
     side: fc.nat(1),
     orderType: fc.constantFrom(LIMIT, MARKET),

@@ -15,7 +15,7 @@ const refused =
   (thrown: unknown): boolean =>
     thrown instanceof ApiError && thrown.code === code && thrown.field === field;
 
-test("any JSON without repeated fields is what JSON.parse makes of it", () => {
+test("JSON without repeated fields is parsed as by JSON.parse", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 10 }), fc.constantFrom("", " ", "\n\t"), (text, space) => {
       assert.deepEqual(parseJson(`${space}${text}${space}`), JSON.parse(text));
@@ -23,7 +23,7 @@ test("any JSON without repeated fields is what JSON.parse makes of it", () => {
   );
 });
 
-test("a field that stands twice in one object is refused and named, wherever it stands", () => {
+test("a field that occurs twice in one object is refused and named, at any place", () => {
   const name = fc.string({ maxLength: 8 });
   fc.assert(
     fc.property(name, fc.json({ maxDepth: 2 }), fc.json({ maxDepth: 2 }), (field, first, second) => {
@@ -34,13 +34,13 @@ test("a field that stands twice in one object is refused and named, wherever it 
   );
 });
 
-test("the same name in two objects is fine, and so are colons, quotes and braces inside strings", () => {
+test("the same name in two objects is accepted, and so are colons, quotes and braces inside strings", () => {
   const text = '[{"a":"\\"a\\":1,{[\\\\"},{"a":{"a":":\\\\\\\\"}},{"\\u0061":[{"a":1}]}]';
   assert.deepEqual(parseJson(text), JSON.parse(text));
   assert.throws(() => parseJson('{"a":1,"\\u0061":2}'), refused("DUPLICATE_FIELD", "a"));
 });
 
-test("very many values are refused before anybody looks at them; commas in strings are none", () => {
+test("too many values are refused before they are checked; commas in strings do not count", () => {
   const values = (count: number) => Array.from({ length: count }, (_, i) => i);
   assert.equal((parseJson(JSON.stringify(values(1500))) as unknown[]).length, 1500);
   assert.throws(() => parseJson(JSON.stringify(values(1501))), refused("BAD_JSON"));
@@ -48,11 +48,11 @@ test("very many values are refused before anybody looks at them; commas in strin
   assert.deepEqual(parseJson(JSON.stringify([",".repeat(5000)])), [",".repeat(5000)]);
 });
 
-test("who sends nothing is told so", () => {
+test("an empty text is refused", () => {
   assert.throws(() => parseJson(""), { message: /^The text is empty/ });
 });
 
-test("what is no JSON is refused, not guessed", () => {
+test("invalid JSON is refused", () => {
   const texts = [
     "",
     " ",
@@ -77,7 +77,7 @@ test("what is no JSON is refused, not guessed", () => {
   for (const text of texts) assert.throws(() => parseJson(text), refused("BAD_JSON"), text);
 });
 
-test("sixteen levels are enough, seventeen too many, and a hundred thousand cost nothing", () => {
+test("16 levels are accepted, 17 are refused, and 100,000 cost nothing", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assert.doesNotThrow(() => parseJson(nested(16)));
   assert.throws(() => parseJson(nested(17)), refused("BAD_JSON"));
@@ -85,7 +85,7 @@ test("sixteen levels are enough, seventeen too many, and a hundred thousand cost
   assert.throws(() => parseJson('{"a":'.repeat(100_000)), refused("BAD_JSON"));
 });
 
-test("__proto__ is a field like any other and touches no prototype", () => {
+test("__proto__ is an ordinary field and changes no prototype", () => {
   const value = parseJson('{"__proto__":{"polluted":true}}') as object;
   assert.deepEqual(Object.keys(value), ["__proto__"]);
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);
@@ -100,7 +100,7 @@ test("text that is not UTF-8 is refused", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => text === decodeUtf8(Buffer.from(text, "utf8"))));
 });
 
-test("a body that is held to be UTF-8 can be decoded, and no other", () => {
+test("isUtf8() accepts exactly the bytes that decode", () => {
   const isDecoded = (bytes: Uint8Array): boolean => {
     try {
       decodeUtf8(bytes);

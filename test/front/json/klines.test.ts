@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 const BTC = instrument(1, "BTC-PERP");
 const LAST_1M = { instrumentId: 1, priceType: "LAST", interval: "1m" } as const;
 
-/** Minute candles that opened at these minutes, each at a price of its own: minute 7 closed at 7 ticks. */
+/** Minute candles that opened at these minutes. Each has its minute as its price: minute 7 closed at 7 ticks. */
 const minutesOf = (...minutes: number[]) => historyOf(minutes.map((minute) => traded(minute * MINUTE, minute)));
 
 interface Asked {
@@ -21,7 +21,7 @@ interface Asked {
   now?: number;
 }
 
-/** In minutes: `minute:close`, with a star where nothing traded; and where the next page begins. */
+/** Candles as `minute:close`, with a star for no trades, and the minute at which the next page begins. */
 function read(
   history: ReturnType<typeof minutesOf>,
   { limit = 100, start, end, now = 10.5 }: Asked,
@@ -37,14 +37,14 @@ function read(
   return [shown.join(" "), nextOpenTime === null ? null : nextOpenTime / MINUTE];
 }
 
-test("without a start the latest, the running one included, without gaps", () => {
+test("without startTime: the latest candles, the running one included, without gaps", () => {
   const history = minutesOf(3, 5, 9);
   assert.deepEqual(read(history, {}), ["3:3 4:3* 5:5 6:5* 7:5* 8:5* 9:9 10:9*", null]);
   assert.deepEqual(read(history, { limit: 3 }), ["8:5* 9:9 10:9*", null]);
   assert.deepEqual(read(history, { limit: 2, end: 6.5 }), ["5:5 6:5*", null]);
 });
 
-test("from a start page after page, beginning with the first trade of all", () => {
+test("with startTime: page after page, beginning with the first trade of the series", () => {
   const history = minutesOf(3, 5, 9);
   assert.deepEqual(read(history, { start: 4, limit: 3 }), ["4:3* 5:5 6:5*", 7]);
   assert.deepEqual(read(history, { start: 7, limit: 3 }), ["7:5* 8:5* 9:9", 10]);
@@ -53,7 +53,7 @@ test("from a start page after page, beginning with the first trade of all", () =
   assert.deepEqual(read(history, { start: 3.5, end: 5, limit: 9 }), ["4:3* 5:5", null]);
 });
 
-test("where nothing has traded there is nothing, and nothing of the future", () => {
+test("a series without trades has no candles, and none lie in the future", () => {
   assert.deepEqual(read(minutesOf(), {}), ["", null]);
   assert.deepEqual(read(minutesOf(), { start: 0 }), ["", null]);
   assert.deepEqual(read(minutesOf(3), { start: 11 }), ["", null]);
@@ -61,7 +61,7 @@ test("where nothing has traded there is nothing, and nothing of the future", () 
   assert.deepEqual(read(minutesOf(3), { start: 9, end: 99 }), ["9:3* 10:3*", null]);
 });
 
-test("a candle as text", () => {
+test("a candle is printed as JSON", () => {
   const candle: Candle = {
     openTime: 5 * MINUTE,
     openTicks: 10,

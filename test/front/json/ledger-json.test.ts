@@ -10,7 +10,7 @@ const NOTHING = { instrumentId: 0, tradeId: 0, orderId: 0, side: BUY, transferId
 const SHOWN = { asset: "USDC", symbol: null, tradeId: null, orderId: null, transferId: null, fundingTime: null };
 const at = { time: 1_790_000_000_000, sequence: 9 };
 
-test("an entry of each type, as the schema has it", () => {
+test("an entry of each type fits the schema", () => {
   const trade = { instrumentId: 1, tradeId: 513, orderId: 257 };
   const shownTrade = { ...SHOWN, symbol: "BTC-PERP", tradeId: "513", orderId: "257" };
   const entries: [Partial<Entry>, object][] = [

@@ -43,7 +43,7 @@ async function openMarket(
 
 const read = (bytes: Buffer): Record<string, unknown> => JSON.parse(bytes.toString());
 
-test("the checksum's vector", () => {
+test("the checksum of the documented example", () => {
   const printer = new LevelPrinter(instrument(1, "BTC-PERP"));
   const bids = [printer.print(650005, 1200), printer.print(650000, 3000)];
   const asks = [printer.print(650010, 500)];
@@ -55,7 +55,7 @@ test("the checksum's vector", () => {
   assert.notEqual(bookChecksum(many, []), bookChecksum(many.slice(0, 24), []));
 });
 
-test("a level's text follows its quantity", () => {
+test("the cached text of a level follows its quantity", () => {
   const printer = new LevelPrinter(instrument(1, "BTC-PERP"));
   assert.equal(printer.print(650005, 1200).json, '["65000.5","1.2"]');
   assert.equal(printer.print(650005, 1).json, '["65000.5","0.001"]');
@@ -63,7 +63,7 @@ test("a level's text follows its quantity", () => {
   assert.equal(printer.print(650005, 1200).json, '["65000.5","1.2"]');
 });
 
-test("a symbol without a price is halted, and what it does not have is null", async () => {
+test("a symbol without a price is halted, and its missing values are null", async () => {
   const { engine, market } = await openMarket();
   assert.deepEqual(read(market.tickerJson(BTC)), {
     symbol: "BTC-PERP",
@@ -99,7 +99,7 @@ test("a symbol without a price is halted, and what it does not have is null", as
   });
 });
 
-test("a book that is told in pages is told anew when something happens between them", async () => {
+test("a book is read again when an event comes between two pages", async () => {
   const engine = new ScriptedEngine(["BTC-PERP"]);
   const opening = MarketData.open(
     engine,
@@ -195,7 +195,7 @@ test("a ticker folds the described state, the past and every event since", async
   assert.equal(read(market.tickerJson(ETH)).lastPrice, null, "another symbol's events are not ours");
 });
 
-test("answers are kept until something changes, and the day rolls on without events", async () => {
+test("answers are cached until something changes, and the 24 hours roll on without events", async () => {
   const { engine, market } = await openMarket({ [BTC]: { bids: [[10, 5]], lastTicks: 10 } });
   engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 10, quantityLots: 1 }));
   const ticker = market.tickerJson(BTC);
@@ -218,7 +218,7 @@ test("answers are kept until something changes, and the day rolls on without eve
   assert.equal(later.time, lastChange, "nothing has happened since");
 });
 
-test("when a funding interval has ended, the ticker says what it would say after a restart", async () => {
+test("after a funding interval the ticker is the same as after a restart", async () => {
   const fundingRatePpb = 12_345;
   const { engine, market } = await openMarket({ [BTC]: { fundingRatePpb, nextFundingTime: START } });
   assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.000012345");
@@ -229,7 +229,7 @@ test("when a funding interval has ended, the ticker says what it would say after
   assert.equal(read(market.tickerJson(BTC)).nextFundingTime, nextFundingTime);
 });
 
-test("an order book shows the depth asked for, and the sequence that changed it", async () => {
+test("an order book has the requested depth and the sequence of its last change", async () => {
   const { engine, market } = await openMarket({
     [BTC]: {
       bids: [
@@ -254,7 +254,7 @@ test("an order book shows the depth asked for, and the sequence that changed it"
   assert.equal(read(market.symbol(BTC).orderBookJson(1)).checksum, crc32("10:0.001:11:0.004"));
 });
 
-test("recent trades: the past's and the live ones, newest first, the last thousand", async () => {
+test("recent trades: the last thousand of the past and the live ones, newest first", async () => {
   const past = (tradeId: number): PublicTrade => ({
     tradeId,
     priceTicks: 650000,
@@ -295,7 +295,7 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
   assert.equal(all[999].tradeId, 210);
 });
 
-test("what happens before a symbol has told its state is in the state", async () => {
+test("an event before a symbol's state was read is part of the state", async () => {
   const engine = new ScriptedEngine();
   const opening = MarketData.open(
     engine,
@@ -311,7 +311,7 @@ test("what happens before a symbol has told its state is in the state", async ()
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.014"]]);
 });
 
-test("what happens while a symbol tells its state is in the past that is read behind it", async () => {
+test("an event while a symbol's state is read is in the past that is read after it", async () => {
   const engine = new ScriptedEngine(["BTC-PERP"]);
   const fundingRates: FundingRateRecord[] = [];
   const settle = (fundingTime: number): void => {
@@ -335,7 +335,7 @@ test("what happens while a symbol tells its state is in the past that is read be
   assert.equal(fundingTime, START + 2);
 });
 
-test("a trade that the history has before the front has been told of it counts once", async () => {
+test("a trade that is in the history before its release counts once", async () => {
   const engine = new ScriptedEngine(["BTC-PERP"]);
   const trade = { tradeId: 1, takerSide: SELL, priceTicks: 5, quantityLots: 1500 };
   const trades = [toPublicTrade(make(Traded, trade), START, engine.sequence + 1)];
@@ -352,7 +352,7 @@ test("a trade that the history has before the front has been told of it counts o
   assert.deepEqual(market.symbol(BTC).recentTrades(5), trades);
 });
 
-test("an exchange whose symbols cannot be asked does not start", async () => {
+test("an exchange does not start when a symbol takes no command", async () => {
   const engine = new ScriptedEngine();
   engine.full = true;
   await assert.rejects(

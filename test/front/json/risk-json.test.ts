@@ -35,7 +35,7 @@ import { EMPTY_HISTORY, instrument, make, ScriptedEngine } from "../support/scri
 const BTC = instrument(1, "BTC-PERP");
 const ETH = 2;
 
-/** The value, once it is known to be what the schema says. */
+/** The parsed value. Fails unless it fits the schema. */
 function read(schema: TSchema, text: string): Record<string, unknown> {
   const value = JSON.parse(text) as Record<string, unknown>;
   const validator = Compile(schema);
@@ -51,7 +51,7 @@ const rate = make(FundingRateRecord, {
   markTicks: 650_000,
 });
 
-test("funding: rates to the billionth, and a payment with its rate", () => {
+test("funding rates have nine decimals, and a payment shows its rate", () => {
   const shown = {
     symbol: "BTC-PERP",
     fundingRate: "-0.0000125",
@@ -76,13 +76,13 @@ test("funding: rates to the billionth, and a payment with its rate", () => {
   });
 });
 
-test("the documented example of a payment is what its description says", () => {
+test("the documented example of a payment is consistent", () => {
   const { positionSize, markPrice, fundingRate, amount } = exampleOf(FundingPayment);
   const exact = -Number(positionSize) * Number(markPrice) * Number(fundingRate);
   assert.equal(amount, (Math.floor(exact * 1e6) / 1e6).toFixed(6));
 });
 
-test("every kind of the fund's movements has its word, with a symbol or without", () => {
+test("every kind of fund movement is printed, with a symbol or without", () => {
   for (const [kind, word] of FUND_MOVEMENTS.entries()) {
     const row = make(FundMovementRecord, { kind, amountQuanta: -1, time: 5, sequence: 6 });
     const rows = [fundMovementJson("BTC-PERP", row), fundMovementJson(null, row)];
@@ -95,7 +95,7 @@ test("every kind of the fund's movements has its word, with a symbol or without"
   }
 });
 
-test("what was handed over is a fill without an order, for the exact amount", () => {
+test("a transferred position is a fill without an order, for the exact amount", () => {
   const fill = make(FillRecord, {
     tradeId: 513,
     side: SELL,
@@ -110,19 +110,19 @@ test("what was handed over is a fill without an order, for the exact amount", ()
     [shown.orderId, shown.clientOrderId, shown.execType, shown.quoteQuantity, shown.fee, shown.feeRate],
     [null, null, "ADL", "448.227467", "0", "0"], // 64032.5 × 0.007 = 448.2275
   );
-  // Handed over at less than nothing: the price is 0, and the seller pays.
+  // Transferred at a negative value: the price is 0, and the seller pays.
   const under = read(Fill, fillJson(BTC, { ...fill, priceTicks: 0, offPriceQuanta: -5_000_000 }));
   assert.deepEqual([under.price, under.quoteQuantity, under.feeRate], ["0", "-5", "0"]);
 });
 
-test("a maker's fee in a liquidation is that of the schedule, the taker's what it came to", () => {
+test("in a liquidation the maker pays the rate of the schedule, the taker what the price allowed", () => {
   const fill = make(FillRecord, { tradeId: 513, orderId: 257, priceTicks: 642_400, quantityLots: 400 });
   const liquidation = { ...fill, execType: EXEC_LIQUIDATION, feeQuanta: 83_000_000 };
   assert.equal(read(Fill, fillJson(BTC, liquidation)).feeRate, "0.00323");
   assert.equal(read(Fill, fillJson(BTC, { ...liquidation, maker: 1, feePpm: 200 })).feeRate, "0.0002");
 });
 
-test("a position's place in the queue for deleveraging; null when nothing is open", () => {
+test("a position has an adlRank, and null when nothing is open", () => {
   const view = make(PositionView, { sizeLots: 1, costQuanta: 100, markTicks: 1, leverage: 1, adlRank: 5 });
   assert.equal(read(Position, positionJson(BTC, view)).adlRank, 5);
   const flat = make(PositionView, { leverage: 1 });
@@ -148,7 +148,7 @@ async function open() {
     (id) => ({ minuteCandles: [], trades: [], liquidations: id === 1 ? [past(1), past(2)] : [], fundingRates: [] }),
     now,
   );
-  // Something for the sellers to meet.
+  // A resting order for the sellers to trade with.
   engine.describe({ 1: { bids: [[640_000, 100]] }, [ETH]: { bids: [[640_000, 100]] } });
   const market = await opening;
   const hub = new Hub();
@@ -174,7 +174,7 @@ const subscribe = (...channels: string[]) => ({
   channels: channels.map((channel) => ({ channel, symbol: "BTC-PERP" })),
 });
 
-test("liquidations: the last hundred, then each, in the book or handed over, and nothing else", async () => {
+test("the liquidations channel sends the last hundred, then each new one, in the book or transferred", async () => {
   const { engine, connect } = await open();
   const client = connect();
   const [, snapshot] = client.ask(subscribe("liquidations"));
@@ -213,7 +213,7 @@ test("liquidations: the last hundred, then each, in the book or handed over, and
   assert.equal(later.sequence, sequence);
 });
 
-test("a liquidation in the book is a trade, what was handed over is not", async () => {
+test("a liquidation in the book is a trade, a transferred position is not", async () => {
   const { engine, connect } = await open();
   const client = connect();
   client.ask(subscribe("trades", "liquidations"));
@@ -226,7 +226,7 @@ test("a liquidation in the book is a trade, what was handed over is not", async 
   ]);
 });
 
-test("open interest follows trades and the mark", async () => {
+test("open interest follows trades and the mark price", async () => {
   const { engine, market } = await open();
   const shown = () => {
     const { openInterestLots, markTicks } = market.symbol(1);

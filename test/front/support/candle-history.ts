@@ -8,7 +8,7 @@ export const traded = (openTime: number, priceTicks: number): Candle => ({
   trades: 1,
 });
 
-/** The history of a symbol whose candles these are, oldest first: whatever kind is asked for. */
+/** A history with these candles, oldest first, for any kind of candle. */
 export const historyOf = (candles: readonly Candle[]) => ({
   candles(_series: CandleSeries, query: CandleQuery): Candle[] {
     const { startTime, endTime = Number.MAX_SAFE_INTEGER, limit } = query;

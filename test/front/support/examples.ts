@@ -1,6 +1,6 @@
 import type { TObject } from "typebox";
 
-/** What the document shows of an object: the example of each of its fields that has one. */
+/** The examples of an object's fields in the document. */
 export function exampleOf(schema: TObject): Record<string, unknown> {
   const firstOf = ({ examples, anyOf }: WithExamples): unknown => (examples ?? anyOf?.[0]?.examples)?.[0];
   const fields = Object.entries(schema.properties as Record<string, WithExamples>);

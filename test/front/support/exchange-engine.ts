@@ -4,7 +4,7 @@ import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import type { Exchange, Said } from "../../core/support/exchange.ts";
 
-/** A road to the real actors, one turn after the other: the test says when they come to their commands, and when turns are released. */
+/** An engine of real actors on this thread. The test decides when they run their commands, and when transactions are released. */
 export class ExchangeEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
@@ -12,7 +12,7 @@ export class ExchangeEngine implements Engine {
   readonly historyLag = 0;
   readonly rebuilds = 0;
   readonly instruments: readonly Instrument[];
-  /** The actors' rings take nothing more. */
+  /** The actors' rings are full. */
   isFull = false;
   private readonly exchange: Exchange;
   private readonly asked: { actorId: number; command: Message; onReply: OnReply }[] = [];
@@ -59,19 +59,19 @@ export class ExchangeEngine implements Engine {
     return Promise.resolve(true);
   }
 
-  /** An actor has said this, in a turn that is not released yet. */
+  /** Adds a transaction of an actor, which is not released yet. */
   note(actorId: number, { sequence, time, events, replies }: Said, onReply: OnReply | null = null): void {
     const transaction = { actorId, sequence, time, eventCount: events.length, messages: [...events, ...replies] };
     this.pending.push({ transaction, onReply });
   }
 
-  /** The actors come to what they have been asked. */
+  /** Runs the commands of the actors. */
   decide(): void {
     for (const { actorId, command, onReply } of this.asked.splice(0))
       this.note(actorId, this.exchange.do(actorId, command), onReply);
   }
 
-  /** So many turns, and a drain. */
+  /** Releases this many transactions, then signals a drain. */
   release(count: number): void {
     for (const { transaction, onReply } of this.pending.splice(0, count)) {
       this.released = Math.max(this.released, transaction.sequence);
@@ -82,7 +82,7 @@ export class ExchangeEngine implements Engine {
     for (const listener of this.drainedListeners) listener();
   }
 
-  /** Everything that was asked is answered. */
+  /** Runs and releases everything. */
   settle(): void {
     do {
       this.decide();

@@ -1,7 +1,7 @@
 import { Call } from "../../../src/front/http/call.ts";
 import type { RawResponse } from "../../../src/front/http/reply-writer.ts";
 
-/** What a call has written. */
+/** Records the answer of a call. */
 export class FakeResponse implements RawResponse {
   status = 0;
   headers: Record<string, string> = {};
@@ -13,7 +13,7 @@ export class FakeResponse implements RawResponse {
     this.status = Number(status.split(" ")[0]);
     return this;
   }
-  /** As uWebSockets.js has it, the status is 200 unless it was written before. */
+  /** As in uWebSockets.js, the status is 200 unless it was written before. */
   writeHeader(name: string, value: string): this {
     if (this.status === 0) this.status = 200;
     for (const line of `${name}: ${value}`.split("\r\n")) {

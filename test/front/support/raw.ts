@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** What came back on a raw connection, byte for byte, and whether the server closed it. */
+/** The bytes of an answer on a raw connection, and whether the server closed it. */
 export interface RawAnswer {
   text: string;
   closed: boolean;
@@ -8,18 +8,18 @@ export interface RawAnswer {
 
 /** How long an open connection must stay silent before it counts as left open. */
 const SILENCE_MS = 250;
-/** Generous: what is due comes long before. */
+/** Far longer than any answer takes. */
 const DEADLINE_MS = 15_000;
 
-/** Sends the bytes (latin1) as they are, and listens until the server closes, or has answered and falls silent. */
+/** Sends the bytes (latin1) as they are. Listens until the server closes, or has answered and is silent. */
 export const sendRaw = (port: number, ...parts: string[]): Promise<RawAnswer> =>
   listenFor(DEADLINE_MS, SILENCE_MS, port, parts);
 
-/** The same, of what may well not be answered: silence from the beginning counts, too. */
+/** The same for bytes that may get no answer: silence from the beginning counts, too. */
 export const sendAstray = (port: number, ...parts: string[]): Promise<RawAnswer> =>
   listenFor(SILENCE_MS, SILENCE_MS, port, parts);
 
-/** The same, until the server closes. */
+/** The same, but listens until the server closes. */
 export const sendAndWait = (port: number, ...parts: string[]): Promise<RawAnswer> =>
   listenFor(DEADLINE_MS, DEADLINE_MS, port, parts);
 
@@ -37,7 +37,7 @@ function listenFor(firstMs: number, silenceMs: number, port: number, parts: stri
       clearTimeout(timer);
       timer = setTimeout(() => {
         const before = text;
-        // If this process was held up, what has come meanwhile is read first.
+        // If this process was delayed, it reads the bytes that came meanwhile first.
         setImmediate(() => before === text && !socket.closed && finish(false));
       }, ms);
     };

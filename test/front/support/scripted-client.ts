@@ -4,10 +4,10 @@ import { Socket, type SocketHandlers } from "../../../src/front/http/sockets.ts"
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
 export type Received = any;
 
-/** The server's side of WebSockets without a network: whoever publishes reaches the clients of this hub. */
+/** The server's side of WebSockets without a network: published texts reach the clients of this hub. */
 export class Hub {
   readonly clients = new Set<ScriptedClient>();
-  /** Every text that was published, whoever got it. */
+  /** Every published text. */
   readonly published: { topic: string; text: string }[] = [];
 
   publish(topic: string, text: string): void {
@@ -21,7 +21,7 @@ export class ScriptedClient implements RawSocket {
   readonly socket: Socket;
   closedWith: { code: number; reason: string } | null = null;
   buffered = 0;
-  /** Nothing of what it is sent arrives before read(). */
+  /** Sent texts arrive only at read(). */
   isReading = true;
   private unread: string[] = [];
   private readonly hub: Hub;
@@ -37,27 +37,27 @@ export class ScriptedClient implements RawSocket {
     handlers.open(this.socket);
   }
 
-  /** Says this to the exchange; an object as JSON. */
+  /** Sends a message to the exchange; an object is sent as JSON. */
   say(message: unknown): void {
     const text = typeof message === "string" ? message : JSON.stringify(message);
     this.handlers.message(this.socket, new TextEncoder().encode(text));
   }
 
-  /** What has come since the last look. */
+  /** The messages since the last call. */
   take(): Received[] {
     const received = this.received;
     this.received = [];
     return received;
   }
 
-  /** Says this, and what comes back at once. */
+  /** Sends a message and returns the immediate answers. */
   ask(message: unknown): Received[] {
     this.take();
     this.say(message);
     return this.take();
   }
 
-  /** What it has not read comes in, and what is sent because of that. */
+  /** Reads everything unread, and everything that is sent because of that. */
   read(): void {
     while (this.unread.length > 0) {
       for (const text of this.unread.splice(0)) this.received.push(JSON.parse(text));
@@ -78,7 +78,7 @@ export class ScriptedClient implements RawSocket {
     this.buffered += text.length;
   }
 
-  // ---- the socket's raw side ----
+  // ---- RawSocket ----
   send(message: string | Uint8Array): number {
     this.receive(String(message));
     return 1;

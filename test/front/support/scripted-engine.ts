@@ -52,7 +52,7 @@ export interface Asked {
   onReply: OnReply;
 }
 
-/** A road whose other end is the test: it says what the actors did, and when their answers come. */
+/** An engine that the test controls: it decides what the actors did, and when their answers come. */
 export class ScriptedEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
@@ -62,18 +62,18 @@ export class ScriptedEngine implements Engine {
   readonly marginTable = MarginTable.allocate(64);
   readonly asked: Asked[] = [];
   time = START;
-  /** What is decided now is still on its way when it is this much later. */
+  /** Delay in ms between the time of a transaction and its release. */
   lagMs = 0;
   sequence = 100;
-  /** The actors' rings take nothing more. */
+  /** The actors' rings are full. */
   full = false;
-  /** Very many wait for the log and the history already. */
+  /** Too many already wait for the log and the history. */
   crowded = false;
-  /** The history does not get on. */
+  /** The history does not catch up. */
   historyStalls = false;
-  /** How often somebody has waited for the history. */
+  /** Number of waits for the history. */
   historyAsked = 0;
-  /** The actors' threads have died, and nobody has taken their place yet. */
+  /** The actors' threads have died and are not replaced yet. */
   down = false;
   private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
@@ -113,7 +113,7 @@ export class ScriptedEngine implements Engine {
     return this.historyStalls ? new Promise(() => {}) : Promise.resolve(!this.crowded);
   }
 
-  /** A turn with these events takes the next sequence and is released. */
+  /** Releases a transaction with these events under the next sequence. */
   transaction(actorId: number, ...events: Message[]): number {
     this.sequence++;
     const { sequence, time } = this;
@@ -126,7 +126,7 @@ export class ScriptedEngine implements Engine {
     for (const listener of this.drainedListeners) listener();
   }
 
-  /** Answers the oldest unanswered command; false when there is none. */
+  /** Answers the oldest unanswered command. Returns false when there is none. */
   answer(reply: (asked: Asked) => Message[]): boolean {
     const asked = this.asked.shift();
     if (asked === undefined) return false;
@@ -135,7 +135,7 @@ export class ScriptedEngine implements Engine {
     return true;
   }
 
-  /** The actor that was asked first dies before it has done anything. */
+  /** The actor of the oldest command dies before it has done anything. */
   lose(): void {
     this.asked.shift()?.onReply(null);
   }
@@ -148,7 +148,7 @@ export class ScriptedEngine implements Engine {
     while (this.answer(reply));
   }
 
-  /** All that any actor did is durable: whoever waited for that goes on. Answers how many that were. */
+  /** Makes everything durable, so that waiting readers continue. Returns their number. */
   settle(): number {
     const waiting = this.waiting;
     this.waiting = [];

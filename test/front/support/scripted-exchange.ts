@@ -21,12 +21,12 @@ export const BOB = 18;
 
 export interface Exchange {
   engine: ScriptedEngine;
-  /** How far the machine's clock has been set from the road's time. */
+  /** Difference of the machine's clock from the engine's time. */
   machine: { setMs: number };
   market: MarketData;
   channels: WebSocketApi;
   hub: Hub;
-  /** What sockets have asked to trade: op, params and account. The test answers. */
+  /** The trading requests of sockets: op, params and account. The test answers them. */
   trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
   /** Errors. */
   logged: string[];
@@ -122,5 +122,5 @@ export const ask = (priceTicks: number, quantityLots: number): Message =>
 export const alicesTrade = (): Message =>
   make(Traded, { takerSide: BUY, takerAccountId: ALICE, makerAccountId: BOB, priceTicks: 100, quantityLots: 0 });
 
-/** Of the event loop. */
+/** One event-loop iteration. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

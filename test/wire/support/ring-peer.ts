@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 import { RingTraffic } from "./ring-traffic.ts";
 
-/** One end of a ring, on a thread of its own. Both sleep on bells, as the exchange's threads do. */
+/** One end of a ring on its own thread. Both ends sleep on doorbells, like the exchange's threads. */
 export interface RingPeerTask {
   role: "producer" | "consumer";
   ring: SharedArrayBuffer;
@@ -14,13 +14,13 @@ export interface RingPeerTask {
 
 export interface RingPeerReport {
   bytes: number;
-  /** "" = none. */
+  /** "": none. */
   fault: string;
-  /** Waits that nobody ended: each one a bell that was rung and not heard. */
+  /** Waits that timed out. Each one is a lost wake(). */
   lostDoorbells: number;
 }
 
-/** Far longer than anything that goes right takes. */
+/** Far longer than a correct run takes. */
 const WAIT_MS = 10_000;
 
 class Peer {
@@ -39,7 +39,7 @@ class Peer {
     this.other = task.role === "producer" ? consumer : producer;
   }
 
-  /** Sleeps until `look` finds something. Returns what it found. */
+  /** Sleeps until `look` returns something, and returns it. */
   protected sleepUntil(look: () => number): number {
     for (;;) {
       this.own.prepareSleep();
@@ -61,7 +61,7 @@ class Producer extends Peer {
     const ring = new RingProducer(task.ring, this.other);
     for (let record = 0; record < task.records; record++) {
       const length = traffic.lengthOf(record);
-      // More room than is needed, sometimes; and sometimes a reservation that comes to nothing.
+      // Sometimes more room than needed, and sometimes a reservation without a commit.
       const bound = Math.min(ring.maxRecordBytes, length + (traffic.draw(record, 2) % 64));
       if (traffic.draw(record, 3) % 8 === 0) ring.reserve(traffic.draw(record, 4) % ring.maxRecordBytes);
       let at = ring.reserve(bound);

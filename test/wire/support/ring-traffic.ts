@@ -1,4 +1,4 @@
-/** Records that both ends can tell from their number alone: how long they are, and each of their bytes. */
+/** Records whose length and bytes both ends can derive from their number. */
 export class RingTraffic {
   private readonly seed: number;
   private readonly maxBytes: number;
@@ -28,7 +28,7 @@ export class RingTraffic {
     for (let i = 0; i < length; i++) bytes[at + i] = record + i * 7;
   }
 
-  /** The first byte that is not as it was written, or −1. */
+  /** Index of the first wrong byte, or -1. */
   firstWrong(bytes: Uint8Array, at: number, record: number, length: number): number {
     for (let i = 0; i < length; i++) if (bytes[at + i] !== ((record + i * 7) & 255)) return i;
     return -1;
