@@ -38,7 +38,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
     ["commands"],
     [""],
   ],
-  wire: [[""], ["schema"]],
+  wire: [["errors"], [""], ["schema"]],
   store: [["files"], ["database", "log"], ["history", "registry"], ["indexer"]],
   actor: [["threads"], ["engine"], ["host"]],
   front: [

@@ -3,7 +3,7 @@ import type { Transaction } from "./actor.ts";
 import { blank } from "./message-schema.ts";
 import { Refused } from "./replies.ts";
 
-/** Every code with which an actor refuses a command. Clients rely on the names. wire/error-codes.ts describes each code. */
+/** Every code with which an actor refuses a command. Clients rely on the names. wire/errors/engine-errors.ts describes each code. */
 export const REFUSAL_CODES = [
   "INSUFFICIENT_MARGIN",
   "PRICE_OUT_OF_BAND",

@@ -1,12 +1,5 @@
-import {
-  ERRORS,
-  type ErrorCode,
-  type ErrorGroup,
-  errorsIn,
-  messageOf,
-  type SocketErrorCode,
-  specOf,
-} from "../../wire/error-codes.ts";
+import { ERRORS, type ErrorCode, errorsIn, messageOf, type SocketErrorCode, specOf } from "../../wire/error-codes.ts";
+import type { ErrorGroup } from "../../wire/errors/error-spec.ts";
 import type { Route } from "../routing/route.ts";
 import type { Json } from "./schemas.ts";
 

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES } from "../../wire/error-codes.ts";
+import { MAX_BODY_BYTES } from "../../wire/errors/gateway-errors.ts";
 import { type ChannelName, MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../common/socket-errors.ts";

@@ -1,6 +1,7 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import { must } from "../../assert.ts";
-import { type ErrorCode, type ErrorGroup, type SocketErrorCode, socketErrorsIn } from "../../wire/error-codes.ts";
+import { type ErrorCode, type SocketErrorCode, socketErrorsIn } from "../../wire/error-codes.ts";
+import type { ErrorGroup } from "../../wire/errors/error-spec.ts";
 import {
   CHANNELS,
   KeyAuthRequest,

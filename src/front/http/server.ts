@@ -1,5 +1,5 @@
 import uWS from "uWebSockets.js";
-import { MAX_BODY_BYTES } from "../../wire/error-codes.ts";
+import { MAX_BODY_BYTES } from "../../wire/errors/gateway-errors.ts";
 import { readingIteration } from "../common/cork-budget.ts";
 import { ApiError } from "../common/errors.ts";
 import { encodeUtf8 } from "../common/utf8.ts";
