@@ -30,16 +30,16 @@ export interface InstrumentConfig {
   makerFeeRate: string;
   takerFeeRate: string;
   liquidationFeeRate: string;
-  /** How far from the mark a price may cross, as a rate: "0.05". Also the slippage cap of market orders. */
+  /** How far from the mark an order may trade, as a rate: "0.05". Also the slippage cap of market orders. */
   priceBand: string;
   defaultLeverage: number;
   fundingIntervalHours: number;
   fundingRateCap: string;
-  /** How far an index price from a machine may jump before others must confirm it, as a rate; "0" = any. Default "0.1". */
+  /** A larger jump of an index price from a feed must be confirmed by more of them, as a rate. "0" = none. Default "0.1". */
   indexJumpLimit?: string;
-  /** How far such prices may move the mark within a minute before the circuit breaker trips; "0" = any. Default "0.15". */
+  /** The circuit breaker trips when a feed moves the mark further within a minute, as a rate. "0" = never. Default "0.15". */
   breakerLimit?: string;
-  /** What it lets happen, and for how long. Defaults REDUCE_ONLY, 60. */
+  /** The trading status that it sets, and for how long. Defaults REDUCE_ONLY, 60. */
   breakerMode?: "REDUCE_ONLY" | "CANCEL_ONLY";
   breakerSeconds?: number;
   riskTiers: RiskTierConfig[];
@@ -60,7 +60,7 @@ export interface RiskTier {
   maintenanceDeductionQuanta: Quanta;
 }
 
-/** An instrument in integers, with everything that follows from its configuration. */
+/** An instrument in integers, with all that follows from its configuration. */
 export interface Instrument {
   id: number;
   symbol: string;
@@ -74,7 +74,7 @@ export interface Instrument {
   quantaPerTickLot: Quanta;
   minQuantityLots: QuantityLots;
   maxQuantityLots: QuantityLots;
-  /** Position and open orders of one account together: keeps every product below 2^53. */
+  /** The most that position and open orders of one account may be together: keeps every product below 2^53. */
   maxPositionLots: QuantityLots;
   minNotionalQuanta: Quanta;
   maxPriceTicks: PriceTicks;
@@ -91,7 +91,7 @@ export interface Instrument {
   priceBandPpm: RatePpm;
   /** How far from the index the mark may be: see markLimit(). */
   markLimitPpm: RatePpm;
-  /** How far from the mark whoever has initial margin may be met: see nearLimit(). */
+  /** How far from the mark an account with initial margin may trade: see nearLimit(). */
   nearPpm: RatePpm;
   indexJumpPpm: RatePpm;
   breakerPpm: RatePpm;
@@ -102,26 +102,24 @@ export interface Instrument {
   riskTiers: RiskTier[];
 }
 
-/** What a book's ladder holds, and prices in it are bounded by. */
+/** The book has an entry for each price up to here. */
 export const MOST_PRICE_TICKS: PriceTicks = 2 ** 24;
 
 const IMPACT_MARGIN_QUANTA = 200 * QUANTA_PER_USDC;
-/** Of the notional. More is a slip of the pen, such as percent for a rate, and empties accounts: 10 %, and 100 % an interval. */
+/** Higher rates of the notional are typing errors, such as percent instead of a rate, and would empty accounts. */
 const MAX_FEE_PPM = PPM / 10;
 const MAX_FUNDING_PPM = PPM;
 
-/** Proves that no product of the instrument can pass 2^53; throws an Error that names the offending setting. */
+/**
+ * Turns a configured instrument into integers, and proves that no product of them passes 2^53. Throws an Error that names
+ * the wrong setting.
+ */
 export function compileInstrument(config: InstrumentConfig): Instrument {
   const name = config.symbol;
   if (!Number.isInteger(config.id) || config.id < 1 || config.id > 255) throw new Error(`${name}.id: 1 to 255`);
-  const tick = configDecimal(config.tickSize, `${name}.tickSize`);
-  const step = configDecimal(config.stepSize, `${name}.stepSize`);
-  if (tick.isZero() || step.isZero()) throw new Error(`${name}: tickSize and stepSize must be above zero`);
-  const quantaPerTickLot = tick.mul(step).mul(QUANTA_PER_USDC);
-  if (!quantaPerTickLot.isInteger())
-    throw new Error(`${name}: tickSize × stepSize must be a whole number of 0.000001 USDC`);
-  const priceDecimals = tick.decimalPlaces();
-  const quantityDecimals = step.decimalPlaces();
+  const units = compileUnits(config);
+  const maxPriceTicks = compileMaxPrice(config, units);
+  const maxQuantityLots = wholeSteps(config.maxQuantity, config.stepSize, `${name}.maxQuantity`);
   const riskTiers = compileTiers(config);
   const makerFeePpm = boundedPpm(config.makerFeeRate, MAX_FEE_PPM, `${name}.makerFeeRate`);
   const markLimitPpm = markLimit(riskTiers[0]);
@@ -129,16 +127,12 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     id: config.id,
     symbol: config.symbol,
     config,
-    priceDecimals,
-    tickUnits: tick.mul(10 ** priceDecimals).toNumber(),
-    quantityDecimals,
-    stepUnits: step.mul(10 ** quantityDecimals).toNumber(),
-    quantaPerTickLot: quantaPerTickLot.toNumber(),
+    ...units,
     minQuantityLots: wholeSteps(config.minQuantity, config.stepSize, `${name}.minQuantity`),
-    maxQuantityLots: wholeSteps(config.maxQuantity, config.stepSize, `${name}.maxQuantity`),
-    maxPositionLots: 0,
+    maxQuantityLots,
+    maxPositionLots: compileMaxPosition(name, units, maxPriceTicks, maxQuantityLots),
     minNotionalQuanta: wholeSteps(config.minNotional, "0.000001", `${name}.minNotional`),
-    maxPriceTicks: wholeSteps(config.maxPrice, config.tickSize, `${name}.maxPrice`),
+    maxPriceTicks,
     maxOpenOrders: config.maxOpenOrders,
     makerFeePpm,
     takerFeePpm: boundedPpm(config.takerFeeRate, MAX_FEE_PPM, `${name}.takerFeeRate`),
@@ -158,24 +152,59 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     riskTiers,
   };
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
-  if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
-  if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
-    throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
-  if (!Number.isSafeInteger(instrument.maxPriceTicks * instrument.tickUnits))
-    throw new Error(`${name}.maxPrice: with the decimals of tickSize it passes the exact range`);
   if (instrument.priceBandPpm <= 0 || instrument.priceBandPpm >= PPM) throw new Error(`${name}.priceBand: 0 to 1`);
-  // A quarter of 2^53: exposures of both sides, open loss and fees of one account are added up in plain numbers.
-  instrument.maxPositionLots = Math.floor(
-    Math.min(
-      2 ** 51 / (instrument.maxPriceTicks * instrument.quantaPerTickLot),
-      Number.MAX_SAFE_INTEGER / instrument.stepUnits, // printed from their units
-    ),
-  );
-  if (instrument.maxPositionLots < instrument.maxQuantityLots)
-    throw new Error(`${name}: maxPrice × maxQuantity passes the exact range; lower one of them or use coarser units`);
   if (config.defaultLeverage < 1 || config.defaultLeverage > instrument.maxLeverage)
     throw new Error(`${name}.defaultLeverage: 1 to ${instrument.maxLeverage}`);
   return instrument;
+}
+
+type Units = Pick<Instrument, "priceDecimals" | "tickUnits" | "quantityDecimals" | "stepUnits" | "quantaPerTickLot">;
+
+function compileUnits({ symbol, tickSize, stepSize }: InstrumentConfig): Units {
+  const tick = configDecimal(tickSize, `${symbol}.tickSize`);
+  const step = configDecimal(stepSize, `${symbol}.stepSize`);
+  if (tick.isZero() || step.isZero()) throw new Error(`${symbol}: tickSize and stepSize must be above zero`);
+  const quantaPerTickLot = tick.mul(step).mul(QUANTA_PER_USDC);
+  if (!quantaPerTickLot.isInteger())
+    throw new Error(`${symbol}: tickSize × stepSize must be a whole number of 0.000001 USDC`);
+  const priceDecimals = tick.decimalPlaces();
+  const quantityDecimals = step.decimalPlaces();
+  return {
+    priceDecimals,
+    tickUnits: tick.mul(10 ** priceDecimals).toNumber(),
+    quantityDecimals,
+    stepUnits: step.mul(10 ** quantityDecimals).toNumber(),
+    quantaPerTickLot: quantaPerTickLot.toNumber(),
+  };
+}
+
+function compileMaxPrice({ symbol, maxPrice, tickSize }: InstrumentConfig, { tickUnits }: Units): PriceTicks {
+  const name = `${symbol}.maxPrice`;
+  const maxPriceTicks = wholeSteps(maxPrice, tickSize, name);
+  if (maxPriceTicks < 1) throw new Error(`${name}: at least one tick`);
+  if (maxPriceTicks > MOST_PRICE_TICKS) throw new Error(`${name}: at most 2^24 ticks, which is the book's size`);
+  if (!Number.isSafeInteger(maxPriceTicks * tickUnits))
+    throw new Error(`${name}: with the decimals of tickSize it passes the exact range`);
+  return maxPriceTicks;
+}
+
+function compileMaxPosition(
+  symbol: string,
+  { quantaPerTickLot, stepUnits }: Units,
+  maxPriceTicks: PriceTicks,
+  maxQuantityLots: QuantityLots,
+): QuantityLots {
+  const maxPositionLots = Math.floor(
+    Math.min(
+      // A quarter of 2^53: exposures of both sides, open loss and fees of one account are added up in plain numbers.
+      2 ** 51 / (maxPriceTicks * quantaPerTickLot),
+      // Quantities are printed from their units.
+      Number.MAX_SAFE_INTEGER / stepUnits,
+    ),
+  );
+  if (maxPositionLots < maxQuantityLots)
+    throw new Error(`${symbol}: maxPrice × maxQuantity passes the exact range; lower one of them or use coarser units`);
+  return maxPositionLots;
 }
 
 /** NaN when the text is malformed or no multiple of the tick. */
@@ -198,7 +227,10 @@ export function printQuantity(instrument: Instrument, quantityLots: QuantityLots
   return printFixed(quantityLots * instrument.stepUnits, instrument.quantityDecimals);
 }
 
-/** Refuses a price of the data folder that is above a maxPrice which was higher when it was made: there is no level for it. */
+/**
+ * Throws a SettingTooLowError when the data folder holds a price above maxPrice, because maxPrice was higher before: the
+ * book has no level for it. `what` names that price in the error.
+ */
 export function requireBelowMaxPrice(instrument: Instrument, priceTicks: PriceTicks, what: string): void {
   if (priceTicks <= instrument.maxPriceTicks) return;
   const { symbol, config } = instrument;
@@ -221,18 +253,19 @@ function wholeSteps(text: string, step: string, name: string): number {
 }
 
 /**
- * How far from the index the mark may be, at most half of the least maintenance margin and three eighths of the least initial
- * margin. From one end to the other that is no more than an account has that nobody looks at yet, and less than one that
- * has just opened: so whoever moves the mark in a book of their own makes no account fail for more than it holds, and what is
- * left pays for how far from the mark the fund sells (MARGIN_DIVISOR in insurance-fund.ts).
+ * How far from the index the mark may be: at most half of the least maintenance margin and three eighths of the least
+ * initial margin. A move from one end to the other then costs no more than the margin of an account that is not watched
+ * yet, and less than that of an account that has just opened. So a trader who moves the mark in a book of their own makes
+ * no account lose more than it holds. The rest pays for how far from the mark the fund sells (FUND_MARGIN_SHARE).
  */
 const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePpm =>
   Math.floor(Math.min((3 * initialMarginPpm) / 8, maintenanceMarginPpm / 2));
 
 /**
- * What a maker that has its initial margin may lose against the mark and keep its maintenance margin: the least of these, since
- * nobody has less who is not about to be liquidated. Orders of twice a position close it and open another with the margin of
- * one: so no more than half of what initial margin is above maintenance margin, either, in any tier.
+ * How much a maker with initial margin may lose against the mark and still keep its maintenance margin. At most the least
+ * maintenance margin, since an account with less is about to be liquidated. At most half of the difference between
+ * initial and maintenance margin in any tier: an order of twice the position closes it and opens another, with the margin
+ * of one. The maker's fee comes off.
  */
 const nearLimit = (riskTiers: readonly RiskTier[], makerFeePpm: RatePpm): RatePpm =>
   riskTiers.reduce(
@@ -242,9 +275,9 @@ const nearLimit = (riskTiers: readonly RiskTier[], makerFeePpm: RatePpm): RatePp
   );
 
 /**
- * The most that one interval may cost. Premiums, which are within the mark's limit, are rates of eight hours: a longer
- * interval would multiply them, and what falls due at one instant would be more than an account has that nobody looks at yet
- * (Binance caps an interval at three quarters of the maintenance margin).
+ * The most that one interval may cost. Premiums are rates of eight hours and stay within the mark's limit. A longer
+ * interval would multiply them, and could cost more at one instant than the margin of an account that is not watched yet.
+ * Binance caps an interval at three quarters of the maintenance margin.
  */
 function fundingCap(config: InstrumentConfig, markLimitPpm: RatePpm): RatePpm {
   const ownPpm = boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${config.symbol}.fundingRateCap`);
@@ -257,7 +290,7 @@ function compileTiers(config: InstrumentConfig): RiskTier[] {
   for (const [index, tier] of config.riskTiers.entries()) {
     const name = `${config.symbol}.riskTiers[${index}]`;
     const maintenanceMarginPpm = configPpm(tier.maintenanceMarginRate, `${name}.maintenanceMarginRate`);
-    // Without maintenance margin a position is closed when there is nothing left to close it with: the fund would pay.
+    // Without maintenance margin a liquidation begins when no money is left, and the fund would pay.
     if (maintenanceMarginPpm < 1) throw new Error(`${name}.maintenanceMarginRate: above 0`);
     const initialMarginPpm = Math.ceil(PPM / tier.maxLeverage);
     const last = tiers[index - 1];
