@@ -3,8 +3,8 @@ import type { Event } from "./events.ts";
 import type { Reply } from "./replies.ts";
 
 /**
- * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and
- * never kept, so the caller may fill the same object in again.
+ * One transaction of an actor: the time of its command, and where events and replies go. emit() and reply() keep no
+ * reference to the message, so the caller may fill in the same object again.
  */
 export interface Transaction {
   readonly time: number;
@@ -18,28 +18,28 @@ export interface SnapshotWriter {
   remove(table: string, key: number | string): void;
 }
 
-/** What every actor is: decides commands, applies events, keeps and restores its state. Pure: no clock, no I/O. */
+/** Decides commands, applies events, and hands its state over to snapshots. Pure: no clock, no I/O. */
 export interface Actor {
   readonly actorId: number;
   decide(command: { type: number }, transaction: Transaction): void;
-  /** A bounded share of the work that no command waits for, as a turn of its own. Returns whether more is left. */
+  /** Does a bounded part of the work that no command waits for, as a transaction of its own. Returns whether more is left. */
   runBackground(transaction: Transaction): boolean;
-  /** Something has come due that is not left until no command comes: fire() is called behind each one's turn. */
+  /** Conditional orders are due and must not wait for an idle moment: fire() is called after each command. */
   readonly isFiring: boolean;
-  /** A bounded share of it, as a turn of its own. */
+  /** Fires a bounded part of them, as a transaction of its own. */
   fire(transaction: Transaction): void;
-  /** Changes state by one event of the log, exactly as the deciding turn did. */
+  /** Changes the state by one event of the log, exactly as the deciding transaction did. */
   apply(event: { type: number }, time: number): void;
-  /** The turn's events stand in the log at this sequence: stamp what it touched. */
+  /** The transaction's events are in the log at this sequence. The actor stamps what they changed. */
   settle(sequence: number, time: number): void;
   /**
-   * Hands over the rows that have changed since they were last handed over: all, or a share of about `most`, where the
-   * next call goes on. Returns whether it came to the end; what has changed again behind it is for the next one.
+   * Hands over the rows that have changed since they were last handed over: all, or about `most` of them, and the next
+   * call goes on. Returns whether it came to the end. Rows that change again after they were passed are left for then.
    */
   snapshot(writer: SnapshotWriter, most?: number): boolean;
   load(table: string, key: number | string, row: { type: number }): void;
-  /** After the last row or event of recovery: derive what is derived (cells, indexes). */
+  /** Call it after the last row and event of recovery: derives the margin table's part and the indexes. */
   restored(): void;
-  /** Adds all that the cells have been given by this actor to `sums`. Between turns only. */
+  /** Adds all that this actor has contributed to the margin table to `sums`. Only between transactions. */
   contribute(sums: MarginTable): void;
 }

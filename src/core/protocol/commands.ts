@@ -25,7 +25,7 @@ export const CancelOrder = defineMessage(2, "CancelOrder", {
 });
 /** side −1 = both. */
 export const CancelAll = defineMessage(3, "CancelAll", { accountId: "number", side: "number" });
-/** quantityLots 0 = all of it, priceTicks 0 = at market. */
+/** quantityLots 0 = the whole position, priceTicks 0 = at market. */
 export const ClosePosition = defineMessage(4, "ClosePosition", {
   accountId: "number",
   quantityLots: "number",
@@ -39,10 +39,10 @@ export const SetLeverage = defineMessage(5, "SetLeverage", {
 });
 export const SetIndexPrice = defineMessage(6, "SetIndexPrice", {
   indexTicks: "number",
-  /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
+  /** 1: it comes from a feed, and a jump must be confirmed. 0: it comes from the operator. */
   isGuarded: "number",
 });
-/** Time passes; every actor gets one a few times a second. */
+/** The clock of the actors: each gets one a few times a second. */
 export const Tick = defineMessage(7, "Tick", {});
 export const ReadOrders = defineMessage(8, "ReadOrders", { accountId: "number" });
 export const ReadOrder = defineMessage(9, "ReadOrder", {
@@ -51,18 +51,18 @@ export const ReadOrder = defineMessage(9, "ReadOrder", {
   clientOrderId: "string",
 });
 export const ReadPosition = defineMessage(10, "ReadPosition", { accountId: "number" });
-/** Everything a front thread needs to begin folding this actor's events, in pages: from the n-th row, or level, on. */
+/** Asks for the state from which a gateway folds the actor's events. In pages, from the n-th row or price level on. */
 export const Describe = defineMessage(11, "Describe", { from: "number" });
-/** The actor checks itself; see invariants.ts. */
+/** Asks the actor to check itself: see audit/invariants.ts. */
 export const Audit = defineMessage(12, "Audit", {});
-/** The client order ids that this symbol remembers, in pages: from the n-th on. */
+/** Asks for the client order ids that this symbol remembers. In pages, from the n-th on. */
 export const ReadClientIds = defineMessage(13, "ReadClientIds", { from: "number" });
 export const SetMarginMode = defineMessage(14, "SetMarginMode", {
   accountId: "number",
   marginMode: "number",
   expiresAt: "number",
 });
-/** Into an isolated position's margin; negative = out of it. */
+/** Moves money into an isolated position's margin; negative = out of it. */
 export const MoveMargin = defineMessage(15, "MoveMargin", {
   accountId: "number",
   amountQuanta: "number",
@@ -70,7 +70,7 @@ export const MoveMargin = defineMessage(15, "MoveMargin", {
   /** "" = none. */
   reference: "string",
 });
-/** An order that waits for a price. */
+/** Places a conditional order. */
 export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
   accountId: "number",
   ...ORDER_DEFINITION,
@@ -80,7 +80,7 @@ export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
   /** The triggerTicks of such an order is 0. */
   ...TRAILING,
 });
-/** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
+/** A PlaceOrder with more: an end, an iceberg's slice, a price match, or a take-profit and a stop for its fills. */
 export const PlaceExtended = defineMessage(17, "PlaceExtended", {
   accountId: "number",
   ...ORDER_DEFINITION,
@@ -91,10 +91,10 @@ export const PlaceExtended = defineMessage(17, "PlaceExtended", {
   maxSlippagePpm: "number",
   /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
   priceMatch: "number",
-  /** No more than this of it is shown in the book at a time; 0 = all of it. */
+  /** The book shows at most so many lots of it at a time; 0 = all. */
   displayLots: "number",
 });
-/** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
+/** Cancels all open orders of the account after this time, unless another CancelAfter comes before. 0 = disarms. */
 export const CancelAfter = defineMessage(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
 /** By order id, or by client order id when orderId is 0. A term of the order that is 0 stays as it is. */
 export const AmendOrder = defineMessage(20, "AmendOrder", {
@@ -116,41 +116,40 @@ export const AmendOrder = defineMessage(20, "AmendOrder", {
   goodTillDate: "number",
   ...TRAILING,
 });
-/** What a batch is made of. */
 export type BatchItem =
   | MessageOf<typeof PlaceOrder>
   | MessageOf<typeof PlaceTrigger>
   | MessageOf<typeof PlaceExtended>
   | MessageOf<typeof AmendOrder>
   | MessageOf<typeof CancelOrder>;
-/** In their order and in one turn, each as if it came by itself: see batch.ts. */
+/** The items run in their order and in one transaction, each as if it came by itself: see commands/batch.ts. */
 export const OrderBatch = defineMessage(21, "OrderBatch", { items: json<BatchItem[]>() });
-/** Asks what would come of an order now, and changes nothing: see trial.ts. */
+/** Asks what an order would do now, and changes nothing: see commands/dry-run.ts. */
 export const DryRunOrder = defineMessage(22, "DryRunOrder", {
   order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
 });
-/** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
+/** `mode` is one of TRADING_STATUSES, but not TRADING. ResumeSymbol ends every halt, also one with another reason. */
 export const HaltSymbol = defineMessage(24, "HaltSymbol", {
   mode: "number",
-  /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
+  /** One of HALT_REASONS: the operator, or a failed self-check of another actor. */
   reason: "number",
 });
 export const ResumeSymbol = defineMessage(25, "ResumeSymbol", {});
 /**
- * The account is about to withdraw, which the ledger decides by its cells: answered once what they say of this symbol may
- * be relied on, or refused; see withdrawal.ts.
+ * The account is about to withdraw, and the ledger decides that by the margin table. The symbol replies when its part of
+ * the table is up to date, or refuses: see commands/withdrawal.ts.
  */
 export const PrepareWithdrawal = defineMessage(26, "PrepareWithdrawal", { accountId: "number" });
 
 // ---- commands to the ledger (30 to 49) ----
 
-/** Opens the address's account if it has none, and a session in it. */
+/** Opens a session, and before it an account if the address has none. */
 export const OpenSession = defineMessage(30, "OpenSession", {
   address: "string",
   tokenHash: "string",
   expiresAt: "number",
 });
-/** An empty tokenHash: all that the account has. */
+/** An empty tokenHash closes all sessions of the account. */
 export const CloseSession = defineMessage(31, "CloseSession", { accountId: "number", tokenHash: "string" });
 export const CreateKey = defineMessage(32, "CreateKey", {
   accountId: "number",
@@ -168,10 +167,10 @@ export const Withdraw = defineMessage(35, "Withdraw", {
   amountQuanta: "number",
   address: "string",
   reference: "string",
-  /** What a symbol said to PrepareWithdrawal: the answer, unless the reference has one already. Null = nothing is against it. */
+  /** A symbol's refusal of PrepareWithdrawal. It becomes the reply, unless the reference was used already. Null = none. */
   refusal: json<MessageOf<typeof Refused> | null>(),
 });
-/** The withdrawals that are not complete, in pages: from the n-th on. */
+/** Asks for the withdrawals that are not complete. In pages, from the n-th on. */
 export const ReadWithdrawals = defineMessage(36, "ReadWithdrawals", { from: "number" });
 export type SymbolCommand =
   | MessageOf<typeof PlaceOrder>

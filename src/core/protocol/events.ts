@@ -10,8 +10,8 @@ import type { AttachedLegs, KeyRecord } from "./payloads.ts";
 // ---- events of a symbol (100 to 129) ----
 
 /**
- * An order exists. `rests` 1: all of it went into the book. 0: it took first; what became of the rest is said by a
- * later OrderRested or OrderClosed of the same turn, or it was filled.
+ * An order exists. `rests` 1: all of it went into the book. 0: it matches first. A later OrderRested or OrderClosed of the
+ * same transaction ends that; without one the order is filled.
  */
 export const OrderPlaced = defineMessage(100, "OrderPlaced", {
   orderId: "number",
@@ -27,7 +27,7 @@ export const OrderRested = defineMessage(101, "OrderRested", {
   restingLots: "number",
   ...MARGIN_TERMS,
 });
-/** Two orders met. An order whose last lot this was is FILLED: no other event says so. */
+/** Two orders traded. An order whose last lot this was is FILLED: no other event says so. */
 export const Traded = defineMessage(102, "Traded", {
   tradeId: "number",
   takerOrderId: "number",
@@ -39,7 +39,7 @@ export const Traded = defineMessage(102, "Traded", {
   quantityLots: "number",
   takerFeeQuanta: "number",
   makerFeeQuanta: "number",
-  /** Profit taken by the part that closed; before fees. */
+  /** Profit of the part that closed a position, before fees. */
   takerRealizedQuanta: "number",
   makerRealizedQuanta: "number",
   /** Signed position after the trade. */
@@ -48,8 +48,8 @@ export const Traded = defineMessage(102, "Traded", {
   execType: "number",
 });
 /**
- * An order shrank: a reduce-only order to its position, or both sides of a self-trade. `resting` 1: by what the book
- * shows; 0: it is in hand, or an iceberg that shrank by what it hides.
+ * An order shrank: a reduce-only order to its position, or both orders of a self-trade. `resting` 1: the lots were shown
+ * in the book. 0: the order is the active taker, or an iceberg that hid them.
  */
 export const OrderReduced = defineMessage(103, "OrderReduced", {
   ...BOOKED_ORDER,
@@ -57,32 +57,32 @@ export const OrderReduced = defineMessage(103, "OrderReduced", {
   resting: "number",
   reason: "number",
 });
-/** An order ended unfilled or partly filled. `restingLots` is what it took out of the book, as far as that is shown. */
+/** An order ended unfilled or partly filled. `restingLots`: how many lots the book showed of it. */
 export const OrderClosed = defineMessage(104, "OrderClosed", {
   ...BOOKED_ORDER,
   restingLots: "number",
   status: "number",
   reason: "number",
-  /** Where an order that trails would have fired; 0 = as it was. */
+  /** The last trigger of an order that trailed; 0 = as it was. */
   triggerTicks: "number",
 });
 export const LeverageSet = defineMessage(105, "LeverageSet", { accountId: "number", leverage: "number" });
 export const PriceUpdated = defineMessage(106, "PriceUpdated", {
   indexTicks: "number",
   markTicks: "number",
-  /** Moving average of mid − index, in 1/1024 ticks: the state behind the mark. */
+  /** Moving average of mid − index, in 1/1024 ticks. The next mark follows from it. */
   basis1024: "number",
-  /** The premium just sampled, in parts per billion of the index. */
+  /** This sample of the premium, in parts per billion of the index. */
   premiumPpb: "number",
-  /** What funding would be if the interval ended now, in parts per billion of the notional. */
+  /** The funding rate if the interval ended now, in parts per billion of the notional. */
   fundingRatePpb: "number",
   nextFundingTime: "number",
-  /** What is open: the sum of all long positions. 0 also in what was written before there was this field. */
+  /** The sum of all long positions. 0 also in logs from before this field. */
   openInterestLots: "number",
 });
 /**
- * An interval of funding has ended: positions that are open now owe size × mark × rate, longs to shorts when the rate is
- * positive. Each position's payment is a FundingPaid of its own, in this turn or a later one, before its size changes.
+ * A funding interval has ended. Open positions owe size × mark × rate, longs to shorts when the rate is positive. Each
+ * payment is a FundingPaid, in this transaction or a later one, before the size of the position changes.
  */
 export const FundingSettled = defineMessage(107, "FundingSettled", {
   fundingTime: "number",
@@ -92,7 +92,7 @@ export const FundingSettled = defineMessage(107, "FundingSettled", {
   indexTicks: "number",
   markTicks: "number",
 });
-/** What a payer pays is rounded up and what a receiver gets is rounded down: the remainder stays in the insurance fund. */
+/** Payments are rounded up and receipts are rounded down. The remainder stays in the insurance fund. */
 export const FundingPaid = defineMessage(108, "FundingPaid", {
   accountId: "number",
   fundingTime: "number",
@@ -104,8 +104,8 @@ export const FundingPaid = defineMessage(108, "FundingPaid", {
   amountQuanta: "number",
 });
 /**
- * A part of a position goes to another account at the bankruptcy price, outside the book: to the insurance fund
- * (LIQUIDATION) or to the other side (ADL). `quanta` is exact; `priceTicks` is the price nearest to it.
+ * A part of a position goes to another account outside the book, at the bankruptcy price: to the insurance fund
+ * (LIQUIDATION), or to an account of the other side (ADL). `quanta` is exact, and `priceTicks` is the nearest price.
  */
 export const PositionTransferred = defineMessage(109, "PositionTransferred", {
   tradeId: "number",
@@ -115,7 +115,7 @@ export const PositionTransferred = defineMessage(109, "PositionTransferred", {
   side: "number",
   quantityLots: "number",
   priceTicks: "number",
-  /** Notional: what the buyer pays the seller. May be negative: then the seller pays the buyer to take it. */
+  /** The notional, which the buyer pays the seller. If it is negative, the seller pays the buyer. */
   quanta: "number",
   accountRealizedQuanta: "number",
   counterpartyRealizedQuanta: "number",
@@ -123,7 +123,7 @@ export const PositionTransferred = defineMessage(109, "PositionTransferred", {
   counterpartySizeLots: "number",
   execType: "number",
 });
-/** The fund pays what an account without positions is below zero. */
+/** The insurance fund brings an account without positions from below zero back to zero. */
 export const DeficitCovered = defineMessage(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
 /** `isolatedQuanta`: as in IsolatedMarginSet; 0 for a cross position. */
 export const MarginModeSet = defineMessage(111, "MarginModeSet", {
@@ -131,12 +131,12 @@ export const MarginModeSet = defineMessage(111, "MarginModeSet", {
   marginMode: "number",
   isolatedQuanta: "number",
 });
-/** What an isolated position holds back from the account's cross margin is now this much: see core/isolated.ts. */
+/** An isolated position now keeps this much of the account's money out of cross margin: see margin/isolated.ts. */
 export const IsolatedMarginSet = defineMessage(112, "IsolatedMarginSet", {
   accountId: "number",
   isolatedQuanta: "number",
 });
-/** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
+/** An order waits for a price. A stop BUY waits for a rise and a stop SELL for a fall, a take-profit the other way round. */
 export const ConditionalOrderPlaced = defineMessage(114, "ConditionalOrderPlaced", {
   orderId: "number",
   accountId: "number",
@@ -153,65 +153,65 @@ export const ConditionalOrderPlaced = defineMessage(114, "ConditionalOrderPlaced
    */
   ...TRAILING,
 });
-/** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
+/** A conditional order fires. From here on it matches, as after an OrderPlaced whose `rests` is 0. */
 export const OrderTriggered = defineMessage(115, "OrderTriggered", {
   orderId: "number",
   accountId: "number",
-  /** The limit; of a type at market the cap it may not trade beyond. */
+  /** The limit. At market the cap that the order may not trade beyond. */
   priceTicks: "number",
   quantityLots: "number",
-  /** What it fired at; 0 = what it was placed with. */
+  /** The trigger that it fired at; 0 = the one it was placed with. */
   triggerTicks: "number",
 });
-/** What the order of the OrderPlaced before has beyond it. */
+/** Adds to the order of the last OrderPlaced. */
 export const OrderExtended = defineMessage(116, "OrderExtended", {
   orderId: "number",
   accountId: "number",
   /** 0 = none. */
   goodTillDate: "number",
   legs: json<AttachedLegs | null>(),
-  /** Of an iceberg, which comes to rest by a SliceShown; 0 = it shows all of it. */
+  /** Slice of an iceberg, which comes to rest by a SliceShown; 0 = the order shows all of its lots. */
   displayLots: "number",
 });
-/** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
+/** See CancelAfter. 0 = disarmed, also because the time has come and the orders are canceled. */
 export const CancelAfterSet = defineMessage(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
-/** The order that it came with has filled more: so much waits now. */
+/** The parent has filled more: the attached order's quantity is this now. */
 export const AttachedQuantityRaised = defineMessage(118, "AttachedQuantityRaised", {
   orderId: "number",
   accountId: "number",
   quantityLots: "number",
 });
 /**
- * A resting order has another price, quantity or end under its old id. `queueSerial` 0: it did not grow and keeps its
- * place in the queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it
- * took first, and what became of it is said by later events of the turn, as of an OrderPlaced.
+ * A resting order has another price, quantity or end, and keeps its id. `queueSerial` 0: it did not grow and keeps its
+ * place in the queue. Otherwise it queues behind all orders that rest by now. `rests` 1: at once. 0: it matches first, as
+ * after an OrderPlaced whose `rests` is 0.
  */
 export const OrderAmended = defineMessage(119, "OrderAmended", {
   orderId: "number",
   accountId: "number",
   side: "number",
-  /** Where it stood, and what the book showed of it there. */
+  /** Its price before, and how many lots the book showed of it there. */
   oldPriceTicks: "number",
   oldRestingLots: "number",
   priceTicks: "number",
   quantityLots: "number",
-  /** What may still trade. */
+  /** Lots that may still trade. */
   remainingLots: "number",
   rests: "number",
-  /** The number that the next order would have had as its serial. */
+  /** Taken from the serials of orders: the next order gets the one after it. */
   queueSerial: "number",
   ...MARGIN_TERMS,
-  /** Of an iceberg; 0 = it shows all of it. */
+  /** Slice of an iceberg; 0 = the order shows all of its lots. */
   displayLots: "number",
-  /** What of remainingLots is in the book and not shown. */
+  /** The part of remainingLots that is in the book and not shown. */
   hiddenLots: "number",
   /** Of a GTD order; 0 = as it was. */
   goodTillDate: "number",
 });
 /**
- * A slice of an iceberg stands in the book, at the back of its price's queue. `queueSerial` 0: the order in hand has come
- * to rest with it, in the place of an OrderRested. Else the slice before it was used up by what stands before this event,
- * and the number is the one that the next order would have had as its serial.
+ * A slice of an iceberg is in the book, at the end of its price's queue. `queueSerial` 0: the active taker has come to
+ * rest with it, instead of by an OrderRested. Otherwise events before this one used up the last slice, and the number is
+ * taken from the serials of orders.
  */
 export const SliceShown = defineMessage(121, "SliceShown", {
   ...BOOKED_ORDER,
@@ -220,24 +220,24 @@ export const SliceShown = defineMessage(121, "SliceShown", {
   /** As of OrderRested; 0 with a queueSerial. */
   ...MARGIN_TERMS,
 });
-/** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
+/** The trading status is `mode` from now on. TRADING: the halt is over. `until` 0: until it is resumed. */
 export const TradingHalted = defineMessage(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
-/** The index has become too old to take risk on; the next PriceUpdated ends that. */
+/** The index is too old to take new risk. The next PriceUpdated ends that. */
 export const IndexWentStale = defineMessage(123, "IndexWentStale", {});
-/** The symbol has found that its books do not balance; a TradingHalted follows. */
+/** The self-check of the symbol has found a difference. A TradingHalted follows. */
 export const SelfCheckFailed = defineMessage(124, "SelfCheckFailed", { fault: "string" });
 /**
- * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
- * are due, and fire in the turns behind, whatever it does by then.
+ * A price has reached triggers at the end of a transaction. `rises` 1: of orders that wait for a rise. 0: for a fall.
+ * These orders are due: they fire in later transactions, even if the price moves back.
  */
 export const TriggersReached = defineMessage(125, "TriggersReached", {
   triggerBy: "number",
   rises: "number",
   priceTicks: "number",
 });
-/** Of those that came with the order, this one has done its work: further fills bring another one. */
+/** An attached order is used up: further fills of its parent bring a new one. */
 export const LegDetached = defineMessage(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
-/** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
+/** A conditional order has another limit, quantity or trigger, and keeps its id. Unchanged ones are repeated here. */
 export const ConditionalOrderAmended = defineMessage(127, "ConditionalOrderAmended", {
   orderId: "number",
   accountId: "number",
@@ -247,7 +247,7 @@ export const ConditionalOrderAmended = defineMessage(127, "ConditionalOrderAmend
   /** callbackPpm 0 = both as they were. */
   ...TRAILING,
 });
-/** Behind the IsolatedMarginSet of a MoveMargin that came with a reference. */
+/** Follows the IsolatedMarginSet of a MoveMargin that has a reference. */
 export const MarginMoved = defineMessage(128, "MarginMoved", {
   accountId: "number",
   amountQuanta: "number",
@@ -276,7 +276,7 @@ export const Deposited = defineMessage(135, "Deposited", {
   amountQuanta: "number",
   reference: "string",
 });
-/** Debited and waiting. */
+/** The account is debited, and the withdrawal is pending. */
 export const WithdrawalRequested = defineMessage(136, "WithdrawalRequested", {
   transferId: "number",
   accountId: "number",
@@ -293,7 +293,7 @@ export const WithdrawalCompleted = defineMessage(138, "WithdrawalCompleted", {
   transferId: "number",
   accountId: "number",
 });
-/** The ledger has found that its books do not balance: the front halts every symbol. */
+/** The self-check of the ledger has found a difference. The gateway halts every symbol. */
 export const LedgerUnsound = defineMessage(141, "LedgerUnsound", { fault: "string" });
 export type SymbolEvent =
   | MessageOf<typeof OrderPlaced>

@@ -35,7 +35,7 @@ export interface InstrumentConfig {
   defaultLeverage: number;
   fundingIntervalHours: number;
   fundingRateCap: string;
-  /** A larger jump of an index price from a feed must be confirmed by more of them, as a rate. "0" = none. Default "0.1". */
+  /** Other index prices must confirm a larger jump, as a rate. "0" = no jump needs it. Default "0.1". */
   indexJumpLimit?: string;
   /** The circuit breaker trips when a feed moves the mark further within a minute, as a rate. "0" = never. Default "0.15". */
   breakerLimit?: string;
@@ -86,7 +86,7 @@ export interface Instrument {
   fundingIntervalMs: number;
   /** The most that one interval's funding may be, in parts per billion of the notional. */
   fundingCapPpb: number;
-  /** What impact prices are measured with: 200 USDC of margin at the highest leverage (Binance USD-M). */
+  /** Notional for impact prices: 200 USDC of margin at the highest leverage (Binance USD-M). */
   impactNotionalQuanta: Quanta;
   priceBandPpm: RatePpm;
   /** How far from the index the mark may be: see markLimit(). */
@@ -254,9 +254,9 @@ function wholeSteps(text: string, step: string, name: string): number {
 
 /**
  * How far from the index the mark may be: at most half of the least maintenance margin and three eighths of the least
- * initial margin. A move from one end to the other then costs no more than the margin of an account that is not watched
- * yet, and less than that of an account that has just opened. So a trader who moves the mark in a book of their own makes
- * no account lose more than it holds. The rest pays for how far from the mark the fund sells (FUND_MARGIN_SHARE).
+ * initial margin. Then a move from one end to the other costs no more than an account has that is not watched yet. It
+ * costs less than an account has that has just opened. So no account loses more than it holds when a trader moves the
+ * mark in a book of their own. The rest pays for how far from the mark the fund sells (FUND_MARGIN_SHARE).
  */
 const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePpm =>
   Math.floor(Math.min((3 * initialMarginPpm) / 8, maintenanceMarginPpm / 2));
@@ -276,8 +276,8 @@ const nearLimit = (riskTiers: readonly RiskTier[], makerFeePpm: RatePpm): RatePp
 
 /**
  * The most that one interval may cost. Premiums are rates of eight hours and stay within the mark's limit. A longer
- * interval would multiply them, and could cost more at one instant than the margin of an account that is not watched yet.
- * Binance caps an interval at three quarters of the maintenance margin.
+ * interval would multiply them. One payment could then be more than an account has that is not watched yet. Binance caps
+ * an interval at three quarters of the maintenance margin.
  */
 function fundingCap(config: InstrumentConfig, markLimitPpm: RatePpm): RatePpm {
   const ownPpm = boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${config.symbol}.fundingRateCap`);

@@ -1,17 +1,17 @@
 import type { Quanta } from "../base/units.ts";
 
-/** In one symbol: whoever sends more of them takes no more memory. */
+/** Per account and symbol. Bounds the memory that a client can take. */
 export const MAX_MARGIN_REFERENCES = 100;
 
-/** A reference and how much was moved under it. */
+/** A client's reference, and the amount that was moved with it. */
 export type MarginMove = [reference: string, amountQuanta: Quanta];
 
-/** Under which references each account has moved margin, its latest ones: a request that comes again moves nothing. */
+/** The latest references with which each account has moved margin. A repeated request moves nothing. */
 export class MarginReferences {
   private readonly ofAccount = new Map<number, Map<string, Quanta>>();
   private readonly changed = new Set<number>();
 
-  /** How much was moved under it; undefined when it was not used, or so long ago that others have taken its place. */
+  /** The amount that was moved with the reference. Undefined when it was not used, or is forgotten for newer ones. */
   amountOf(accountId: number, reference: string): Quanta | undefined {
     return this.ofAccount.get(accountId)?.get(reference);
   }
@@ -24,15 +24,12 @@ export class MarginReferences {
     this.changed.add(accountId);
   }
 
-  /** From a snapshot; oldest first. */
+  /** From a snapshot, oldest first. */
   load(accountId: number, moves: readonly MarginMove[]): void {
     this.ofAccount.set(accountId, new Map(moves));
   }
 
-  /**
-   * Hands over all moves of each account that has moved margin since the last call, until that is `most` of them. Returns
-   * whether that was all.
-   */
+  /** Hands over all moves of each account that has changed, until these are `most` moves. Returns whether that was all. */
   takeChanges(take: (accountId: number, moves: MarginMove[]) => void, most: number): boolean {
     let left = most;
     for (const accountId of this.changed) {

@@ -1,8 +1,8 @@
 /**
- * The grammar of the vocabulary: a message is a flat list of named fields, declared once. From the one declaration come
- * its TypeScript type, a blank to fill in, and (in wire/codec) its bytes.
+ * A message is a flat list of named fields, declared once. Its TypeScript type, its blank object and its bytes
+ * (wire/codec.ts) follow from the declaration.
  *
- * `number` is a safe integer, `string` is text, `json<T>()` is anything that msgpackr carries (cold messages only).
+ * `number` is a safe integer, `string` is text, `json<T>()` is anything that msgpackr carries (rare messages only).
  */
 export type FieldKind = "number" | "string" | "json";
 declare const carried: unique symbol;
@@ -22,14 +22,14 @@ type ValueOf<K> = K extends "number" ? number : K extends "string" ? string : K 
 export type MessageOf<S> =
   S extends MessageSchema<infer C, infer F> ? { type: C } & { -readonly [K in keyof F]: ValueOf<F[K]> } : never;
 
-/** Any message, where only its type matters: the codec looks the rest up. */
+/** Any message. The codec finds the schema by its type. */
 export interface Message {
   type: number;
 }
 
 export const MESSAGE_SCHEMAS = new Map<number, MessageSchema>();
 
-/** Declares a message. The code is on disk for ever: never reuse one, and only append fields. */
+/** Declares a message. The code stays on disk for ever: never reuse one, and only append fields. Throws if it is taken. */
 export function defineMessage<const C extends number, const F extends Fields>(
   code: C,
   name: string,
@@ -41,7 +41,7 @@ export function defineMessage<const C extends number, const F extends Fields>(
   return declared;
 }
 
-/** A message with every field at its zero, of one hidden class for life: fill it in, emit it, fill it in again. */
+/** A message whose fields are all zero, "" or null. It keeps one hidden class, so it may be filled in again and again. */
 export function blank<S extends MessageSchema>(of: S): MessageOf<S> {
   let make = makers.get(of.code);
   if (make === undefined) {
@@ -54,8 +54,8 @@ export function blank<S extends MessageSchema>(of: S): MessageOf<S> {
 const makers = new Map<number, () => unknown>();
 
 /**
- * A literal, so that the fields lie inside the object. Numbers start as a fraction: the engine then keeps them as plain
- * doubles and never asks, at each store of an order's life, whether this one happens to fit into a small integer.
+ * Compiles a literal, so that the fields lie inside the object. Numbers start as a fraction: then V8 keeps them as
+ * doubles, and no store has to test whether the number fits into a small integer.
  */
 function compileMaker(of: MessageSchema): () => unknown {
   const entries = Object.entries(of.fields);

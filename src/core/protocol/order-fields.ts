@@ -3,14 +3,14 @@
  * on disk. The order within a group is on disk, too: append nothing to a group, append to the messages.
  */
 
-/** What the client orders. */
+/** The order as the client wants it. */
 export const ORDER_DEFINITION = {
   side: "number",
   orderType: "number",
   timeInForce: "number",
   flags: "number",
   selfTradePrevention: "number",
-  /** The limit. At market 0 in a command, and in events and rows the cap that the order may not trade beyond. */
+  /** The limit. At market 0 in commands. At market in events and rows the cap that the order may not trade beyond. */
   priceTicks: "number",
   /** As placed or last amended. 0 with CLOSE_POSITION until the order fires: then it becomes the position's size. */
   quantityLots: "number",
@@ -23,7 +23,7 @@ export const KEY_LIMITS = {
   keyLeverage: "number",
 } as const;
 
-/** What every command has that places an order. */
+/** In every command that places an order. */
 export const PLACEMENT = {
   /** The symbol refuses the command when it reads it later than this; 0 = never. */
   expiresAt: "number",

@@ -11,8 +11,8 @@ export interface KeyRecord {
   /** 0 = never. */
   expiresAt: number;
   createdAt: number;
-  // Left out by keys without them, and by logs from before there were any.
-  /** Those that the key may trade; empty = all. */
+  // Keys without these limits leave them out, and so do old logs.
+  /** Symbols that the key may trade; empty = all. */
   allowedSymbols?: string[];
   maxOrderQuanta?: number;
   maxPositionQuanta?: number;
@@ -35,13 +35,13 @@ export interface Transfer {
   createdAt: number;
   updatedAt: number;
 }
-/** A page of the withdrawals that are not complete. */
+/** A page of withdrawals that are not complete. */
 export interface WithdrawalList {
   withdrawals: Transfer[];
-  /** What the next ReadWithdrawals must ask from; null = this was the last page. */
+  /** `from` of the next ReadWithdrawals; null = this was the last page. */
   next: number | null;
 }
-/** An order that will wait to close what another one opens. */
+/** A conditional order that will close what its parent opens. */
 export interface AttachedLeg {
   triggerTicks: number;
   triggerBy: number;
@@ -52,7 +52,7 @@ export interface AttachedLegs {
   takeProfit: AttachedLeg | null;
   stopLoss: AttachedLeg | null;
 }
-/** An account's margin, and its position in a symbol. */
+/** An account's margin and its position in a symbol, before and after a dry run. */
 export interface AccountProjection {
   /** Signed. */
   sizeLots: number;
@@ -62,13 +62,13 @@ export interface AccountProjection {
   /** May be negative. */
   availableQuanta: number;
 }
-/** A trade that would happen. */
+/** A fill that a dry run expects. */
 export type ExpectedFill = [priceTicks: number, lots: number, feeQuanta: number];
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
-/** What a symbol is, and a page of its book. */
+/** The state of a symbol, and a page of its book. */
 export interface SymbolSummary {
-  /** What the next Describe must ask from; null = this was the last page. */
+  /** `from` of the next Describe; null = this was the last page. */
   next: number | null;
   indexTicks: number;
   markTicks: number;
@@ -79,7 +79,7 @@ export interface SymbolSummary {
   nextFundingTime: number;
   haltMode: number;
   haltReason: number;
-  /** What the self-check found when it halted the symbol; "" = nothing. */
+  /** The difference for which the self-check halted the symbol; "" = none. */
   fault: string;
   isIndexStale: boolean;
   bids: Levels;
@@ -88,22 +88,22 @@ export interface SymbolSummary {
 /** A page of the client order ids of a symbol. */
 export interface ClientIdList {
   ids: [accountId: number, clientOrderId: string, time: number][];
-  /** What the next ReadClientIds must ask from; null = this was the last page. */
+  /** `from` of the next ReadClientIds; null = this was the last page. */
   next: number | null;
 }
 /** A page of the ledger. */
 export interface LedgerSummary {
-  /** What the next Describe must ask from; null = this was the last page. */
+  /** `from` of the next Describe; null = this was the last page. */
   next: number | null;
   accounts: [accountId: number, address: string][];
   sessions: { tokenHash: string; accountId: number; expiresAt: number }[];
   keys: { apiKey: string; accountId: number; record: KeyRecord }[];
 }
-/** What an actor found when it checked itself. Money in decimal quanta, since sums may pass 2^53. */
+/** The result of an actor's audit of itself. Money in decimal quanta, since sums may pass 2^53. */
 export interface ActorAudit {
   actorId: number;
   sequence: number;
-  /** Σ of everything this actor holds: position cash of a symbol (0 when exact), balances of the ledger. */
+  /** Sum of the actor's money: position cash of a symbol (0 when exact), balances of the ledger. */
   moneyQuanta: string;
   /** Ledger only: deposits − withdrawals. */
   depositsMinusWithdrawalsQuanta?: string;
@@ -112,8 +112,8 @@ export interface ActorAudit {
   openOrders?: number;
   positions?: number;
   accounts?: number;
-  /** Each difference found, in words. Empty = sound. */
+  /** Each difference in words. Empty = none. */
   faults: string[];
-  /** A hash over the whole state: equal states, equal digests. */
+  /** Equal states have equal digests. */
   digest: string;
 }

@@ -15,7 +15,7 @@ import type {
 
 // ---- replies (160 to 189) ----
 
-/** Nothing was done. `details` keys end in their unit (requiredQuanta, limitTicks), which the edge prints by. */
+/** Nothing was done. The keys of `details` end in their unit (requiredQuanta, limitTicks): the gateway prints by it. */
 export const Refused = defineMessage(160, "Refused", {
   code: "string",
   field: "string",
@@ -25,15 +25,15 @@ export const OrderView = defineMessage(161, "OrderView", {
   orderId: "number",
   ...ORDER_SUMMARY,
 });
-/** The client order id was used before with the same body: this is its order, to be read from history. */
+/** The client order id was used before with the same body. Read its order from the history. */
 export const DuplicateOrder = defineMessage(162, "DuplicateOrder", { orderId: "number" });
 export const PositionView = defineMessage(163, "PositionView", {
   accountId: "number",
   /** Signed. */
   sizeLots: "number",
-  /** Signed quanta that trades and fees have moved. */
+  /** Signed quanta from trades, fees and funding. */
   cashQuanta: "number",
-  /** Signed cost of what is open now: entry price × size. */
+  /** Signed cost of the open position: entry price × size. */
   costQuanta: "number",
   realizedQuanta: "number",
   markTicks: "number",
@@ -48,12 +48,12 @@ export const PositionView = defineMessage(163, "PositionView", {
   openedAt: "number",
   updatedAt: "number",
   sequence: "number",
-  /** 5 = among the first fifth of its side to be deleveraged, 1 = among the last; 0 = nothing is open. */
+  /** 5 = in the first fifth of its side to be deleveraged, 1 = in the last; 0 = no position. */
   adlRank: "number",
   marginMode: "number",
-  /** An isolated position's own equity: what is set aside for it and its unrealised profit. */
+  /** Equity of an isolated position: the money in it and its unrealised profit. */
   isolatedQuanta: "number",
-  /** 1: the reference was used before to move the same amount, and nothing was done. */
+  /** 1: the reference was used before for the same amount, and nothing was done. */
   duplicate: "number",
 });
 export const LeverageView = defineMessage(164, "LeverageView", { leverage: "number" });
@@ -69,17 +69,17 @@ export const LedgerDescription = defineMessage(169, "LedgerDescription", { state
 export const AuditReport = defineMessage(170, "AuditReport", { report: json<ActorAudit>() });
 export const ClientIdsPage = defineMessage(171, "ClientIdsPage", { page: json<ClientIdList>() });
 export const MarginModeView = defineMessage(172, "MarginModeView", { marginMode: "number" });
-/** Behind the reply to each item of a batch: how many events its turn has so far. */
+/** Follows the reply to each item of a batch. `eventCount`: events of the transaction so far. */
 export const BatchItemEnd = defineMessage(177, "BatchItemEnd", { eventCount: "number" });
-/** Behind the view (its orderId is 0) of an order that was only tried. */
+/** Follows the OrderView of a dry run, whose orderId is 0. */
 export const DryRunResult = defineMessage(178, "DryRunResult", {
-  /** What it would have taken of the available margin. */
+  /** How much of the available margin the order would take. */
   requiredQuanta: "number",
   fills: json<ExpectedFill[]>(),
   before: json<AccountProjection>(),
   after: json<AccountProjection>(),
 });
-/** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
+/** See TRADING_STATUSES and HALT_REASONS. `until`: when the halt ends by itself; 0 = it does not. */
 export const StatusView = defineMessage(180, "StatusView", { mode: "number", reason: "number", until: "number" });
 export const WithdrawalsPage = defineMessage(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
 export type Reply =

@@ -3,7 +3,7 @@ import { defineMessage, json } from "./message-schema.ts";
 import { FILLS, MARGIN_TERMS, ORDER_DEFINITION, TRAILING, TRIGGER } from "./order-fields.ts";
 import type { AttachedLegs, KeyRecord, Transfer } from "./payloads.ts";
 
-/** An actor's state in a snapshot, row by row. Codes are on disk for ever, like those of messages. */
+/** The rows of an actor's snapshot. Codes and the order of fields stay on disk for ever, like those of events. */
 
 // Rows of a symbol's snapshot (200 to 229)
 
@@ -60,7 +60,7 @@ export const ClientIdRow = defineMessage(203, "ClientIdRow", {
   clientOrderId: "string",
 });
 
-/** What an order has beyond what every order has: see order-terms.ts. Keyed like its OrderRow, and loaded before it. */
+/** See state/order-terms.ts. Has the key of its OrderRow, and is loaded before it. */
 export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   /** 1: it waits for its price. */
   waits: "number",
@@ -79,10 +79,10 @@ export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   dueSerial: "number",
 });
 
-/** When all open orders of an account are canceled: while that is awaited. */
+/** An armed CancelAfter. */
 export const CancelSwitchRow = defineMessage(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
 
-/** Under which references an account has moved margin, oldest first. */
+/** The references with which an account has moved margin, oldest first. */
 export const MarginReferencesRow = defineMessage(208, "MarginReferencesRow", {
   accountId: "number",
   moves: json<MarginMove[]>(),
