@@ -8,17 +8,17 @@ import { compileInstrument, type Instrument } from "./core/protocol/instrument.t
 
 export { ConfigError } from "./config/error.ts";
 
-/** The settings of one run, checked one by one and against each other. Plain data: it can be sent to a thread. */
+/** The settings of one run, checked by themselves and against each other. Plain data that can be sent to a thread. */
 export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed">> {
-  /** What the faucet credits per account and day at most. */
+  /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
-  /** What the faucet gives the insurance fund at the first start; never above its cap. */
+  /** What the faucet gives the insurance fund at the first start. At most its cap. */
   readonly insuranceSeedQuanta: Quanta;
 }
 
 /**
- * What the command line asks for. `config.data` is the exchange's folder: the one to verify, to back up, to restore to.
- * `warnings` are for the log: settings that work, but hardly as meant.
+ * The command line, parsed. `config.data` is the data folder: the one to start, to verify, to back up or to restore to.
+ * `warnings` name settings that are valid but probably not meant so.
  */
 export type Invocation =
   | { kind: "start"; config: Config; warnings: string[] }
@@ -28,20 +28,23 @@ export type Invocation =
   | { kind: "help"; text: string }
   | { kind: "version" };
 
-/** Unless told otherwise: a machine gives a price every second, a person when there is time. */
+/** Defaults. A program sends a price every second, a person much more rarely. */
 const MAX_INDEX_AGE_MS = { simulated: 10_000, feed: 10_000, operator: 600_000 } as const;
 
-/** How often there is a simulated index price. */
+/** The interval of simulated index prices. */
 const SIMULATED_PACE_MS = 1000;
 
-/** All orders of an account are canceled in one turn, which is one record of a ring; a record takes half of it at most. */
+/**
+ * All orders of an account in a symbol are canceled in one transaction. That is one record, and a record must fit into half
+ * of a ring.
+ */
 export const BYTES_PER_OPEN_ORDER = 512;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the command line (`process.argv.slice(2)`) and the environment, and the configuration file that they name.
- * Defaults < file < environment < flags. Throws ConfigError with a message for the user.
+ * Reads the command line (`process.argv.slice(2)`), the environment, and the configuration file that they name. Flags
+ * override the environment, which overrides the file, which overrides the defaults. Throws ConfigError.
  */
 export function loadConfig(argv: readonly string[], env: Environment): Invocation {
   const [command, ...args] = argv;
@@ -65,15 +68,15 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
     }
     default:
       throw new ConfigError(
-        `unknown command "${command}"; valid: start, verify, backup, restore, help, version, and those that help lists`,
+        `unknown command "${command}"; valid: start, verify, backup, restore, help, version, and the client commands that "perpd help" lists`,
       );
   }
 }
 
-/** The folders that a command begins with, in front of its flags. */
+/** Returns a command's folders, which come before its flags. Throws ConfigError if one is missing or too many. */
 function readFolders<const N extends readonly string[]>(args: readonly string[], names: N): { [I in keyof N]: string } {
-  const given = args.findIndex((argument) => argument.startsWith("--"));
-  const folders = given < 0 ? args : args.slice(0, given);
+  const firstFlag = args.findIndex((argument) => argument.startsWith("--"));
+  const folders = firstFlag < 0 ? args : args.slice(0, firstFlag);
   if (folders.length !== names.length || folders.includes(""))
     throw new ConfigError(`expected ${names.join(" ")} and then flags, not "${folders.join(" ")}"`);
   if (args.some((argument) => /^--data(=|$)/.test(argument)))
@@ -85,7 +88,7 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
   const flags = readFlags(args);
   const environment = readEnvironment(env);
   const file = flags.configFile ?? environment.configFile;
-  return relate(
+  return combine(
     Object.fromEntries([
       ...SETTING_NAMES.map((name) => [name, schemaOf(name).default]),
       ...(file === null ? [] : readFile(file)),
@@ -95,8 +98,8 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
   );
 }
 
-/** Checks how settings relate, and derives what follows from them. */
-function relate(settings: Settings): { config: Config; warnings: string[] } {
+/** Checks the settings against each other and derives the rest of the configuration. */
+function combine(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
   const { faucetCap, insuranceSeed, ...rest } = settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
@@ -104,20 +107,22 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
   const config: Config = { ...rest, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
-    throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
+    throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);
   for (const { symbol, maxOpenOrders } of config.instruments)
     if (maxOrdersPerAccount(maxOpenOrders) * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
-      throw new ConfigError(`instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for in one turn`);
+      throw new ConfigError(
+        `instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for; lower it or raise ringBytes`,
+      );
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")
-    warnings.push("price source operator without an operator token: nobody can give an index price");
+    warnings.push("priceSource is operator but operatorToken is empty: nobody can set an index price");
   if (config.priceSource === "feed") checkFeed(config);
   const paceMs = { simulated: SIMULATED_PACE_MS, feed: config.feed.pollMs, operator: 0 }[config.priceSource];
   if (config.maxIndexAgeMs <= paceMs)
-    warnings.push(`maxIndexAgeMs: ${config.maxIndexAgeMs} is too little for index prices that come every ${paceMs} ms`);
+    warnings.push(`maxIndexAgeMs: ${config.maxIndexAgeMs} is too low for index prices that come every ${paceMs} ms`);
   const actors = config.instruments.length + 1;
   if (config.workers > actors) {
-    warnings.push(`workers: ${config.workers} is more than there are actors; using ${actors}`);
+    warnings.push(`workers: ${config.workers} is more than the number of symbols plus one; using ${actors}`);
     return { config: { ...config, workers: actors }, warnings };
   }
   return { config, warnings };
@@ -125,22 +130,26 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
 
 function quantaOf(name: string, amount: string): Quanta {
   const quanta = parseQuanta(amount);
-  if (Number.isNaN(quanta)) throw new ConfigError(`${name}: ${amount} is finer than 0.000001 USDC or too large`);
+  if (Number.isNaN(quanta)) throw new ConfigError(`${name}: ${amount} has more than 6 decimals or is too large`);
   return quanta;
 }
 
 function checkFeed({ feed, instruments }: Config): void {
   const { sources, minSources, maxAgeMs, pollMs } = feed;
   if (minSources > sources.length)
-    throw new ConfigError(`feed: minSources ${minSources} is more than there are sources`);
-  if (maxAgeMs < pollMs) throw new ConfigError(`feed: maxAgeMs ${maxAgeMs} is less than pollMs ${pollMs}`);
+    throw new ConfigError(`feed: minSources ${minSources} is more than the number of sources (${sources.length})`);
+  if (maxAgeMs < pollMs)
+    throw new ConfigError(`feed: maxAgeMs ${maxAgeMs} is less than pollMs ${pollMs}, so every price would be too old`);
   const names = sources.map(({ exchange }) => exchange);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new ConfigError(`feed.sources: ${twice} is there twice, and would count as two`);
+  if (twice !== undefined)
+    throw new ConfigError(`feed.sources: ${twice} is listed twice; it would count as two sources`);
   for (const { exchange, symbols } of sources)
     for (const symbol of Object.keys(symbols ?? {}))
       if (!instruments.some((instrument) => instrument.symbol === symbol))
-        throw new ConfigError(`feed.sources: ${exchange}.symbols names ${symbol}, which is no instrument`);
+        throw new ConfigError(
+          `feed.sources: ${exchange}.symbols names ${symbol}, which is not a configured instrument`,
+        );
 }
 
 function checkInstruments(config: Config): void {
@@ -148,15 +157,17 @@ function checkInstruments(config: Config): void {
   const symbols = new Set<string>();
   for (const instrument of config.instruments) {
     const { id, symbol } = instrument;
-    if (ids.has(id)) throw new ConfigError(`instruments: the id ${id} (${symbol}) is used twice`);
-    if (symbols.has(symbol)) throw new ConfigError(`instruments: the symbol ${symbol} is used twice`);
+    if (ids.has(id))
+      throw new ConfigError(`instruments: the id ${id} (${symbol}) is used twice; give each instrument its own`);
+    if (symbols.has(symbol))
+      throw new ConfigError(`instruments: the symbol ${symbol} is used twice; give each instrument its own`);
     ids.add(id);
     symbols.add(symbol);
     checkLimits(compile(instrument));
   }
 }
 
-/** Refuses limits that together leave no order to open a position with, whatever the price. */
+/** Throws ConfigError if the limits together allow no order that opens a position, at any price. */
 function checkLimits({ symbol, riskTiers, ...limits }: Instrument): void {
   const { minQuantityLots, maxQuantityLots, minNotionalQuanta, maxPriceTicks, quantaPerTickLot } = limits;
   const mostQuanta = Math.max(...riskTiers.map(({ maxNotionalQuanta }) => maxNotionalQuanta));

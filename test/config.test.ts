@@ -38,7 +38,7 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
 const [BTC, ETH] = DEFAULT_INSTRUMENTS;
 assert.ok(BTC && ETH);
 
-test("what the commands that trade read from the environment does not stop an exchange", () => {
+test("environment variables of the client commands do not stop an exchange", () => {
   const env = { PERPD_URL: "u", PERPD_TOKEN: "t", PERPD_API_KEY: "k", PERPD_SECRET: "s", PERPD_PORT: "1" };
   const invocation = loadConfig(["start"], env);
   assert.equal(invocation.kind === "start" && invocation.config.port, 1);
@@ -77,7 +77,7 @@ test("every default is valid by its own schema: in the environment it changes no
   }
 });
 
-test("what each source gives: flags over environment over file over default", () => {
+test("flags override the environment, which overrides the file, which overrides the defaults", () => {
   const path = file({ port: 1, host: "file", seed: 5, bots: "off", rateLimit: "off", faucetCap: "0.5" });
   const rows: [args: string[], env: Record<string, string>, expected: Partial<Config>][] = [
     [[], {}, { port: 8080, host: "127.0.0.1" }],
@@ -109,7 +109,7 @@ test("what each source gives: flags over environment over file over default", ()
   }
 });
 
-test("what is refused, and that the message names the culprit and the way out", () => {
+test("invalid settings are refused, and the message names the setting and what is valid", () => {
   const rows: [args: string[], env: Record<string, string>, message: RegExp][] = [
     [["--prot", "1"], {}, /unknown flag --prot; valid: --config, .*--port/],
     [["8080"], {}, /"8080" is not a flag/],
@@ -138,10 +138,10 @@ test("what is refused, and that the message names the culprit and the way out", 
     [[], { PERPD_RING_BYTES: "10000000" }, /ringBytes: 10000000 is not a power of two/],
     [[], { PERPD_SEGMENT_BYTES: "70000" }, /a multiple of 4096/],
     [[], { PERPD_FAUCET_CAP: "-1" }, /PERPD_FAUCET_CAP: "-1" is not an amount of USDC/],
-    [[], { PERPD_FAUCET_CAP: "0.0000001" }, /finer than/],
+    [[], { PERPD_FAUCET_CAP: "0.0000001" }, /more than 6 decimals/],
     [["--config", "/nowhere.json"], {}, /cannot read the configuration file \/nowhere.json: ENOENT/],
     [["--config", file("{")], {}, /is not JSON/],
-    [["--config", file([])], {}, /a JSON object of settings/],
+    [["--config", file([])], {}, /must hold a JSON object of settings/],
     [["--config", file({ prot: 1 })], {}, /unknown key "prot"; valid: host, port/],
     [["--config", file('{"__proto__": 1}')], {}, /unknown key "__proto__"/],
     [["--config", file({ constructor: 1 })], {}, /unknown key "constructor"/],
@@ -194,13 +194,16 @@ test("the configuration file that docs/operating/settings.md shows is one, with 
   assert.deepEqual(invocation.config.instruments, DEFAULT_INSTRUMENTS.slice(0, 1));
 });
 
-test("a feed that could not work as it says is refused", () => {
+test("a feed whose settings contradict each other is refused", () => {
   const [binance, okx] = [{ exchange: "binance" }, { exchange: "okx" }];
   const rows: [change: object, message: RegExp][] = [
-    [{ minSources: 6 }, /^feed: minSources 6 is more than there are sources$/],
-    [{ maxAgeMs: 1999 }, /^feed: maxAgeMs 1999 is less than pollMs 2000$/],
-    [{ sources: [binance, okx, { ...binance, quoteAsset: "USD" }] }, /^feed\.sources: binance is there twice/],
-    [{ sources: [binance, { ...okx, symbols: { "BTC-PREP": "X/Y" } }] }, /okx\.symbols names BTC-PREP, which is no/],
+    [{ minSources: 6 }, /^feed: minSources 6 is more than the number of sources \(5\)$/],
+    [{ maxAgeMs: 1999 }, /^feed: maxAgeMs 1999 is less than pollMs 2000, so every price would be too old$/],
+    [{ sources: [binance, okx, { ...binance, quoteAsset: "USD" }] }, /^feed\.sources: binance is listed twice/],
+    [
+      { sources: [binance, { ...okx, symbols: { "BTC-PREP": "X/Y" } }] },
+      /okx\.symbols names BTC-PREP, which is not a configured instrument/,
+    ],
   ];
   for (const [change, message] of rows) {
     const feed = { ...DEFAULT_FEED, ...change };
@@ -209,13 +212,13 @@ test("a feed that could not work as it says is refused", () => {
   }
 });
 
-test("a secret is not repeated in the refusal", () => {
+test("an error does not show a secret", () => {
   const message = refusal(["--operator-token", "two words"]);
   assert.match(message, /--operator-token/);
   assert.doesNotMatch(message, /two words/);
 });
 
-test("what stands in the file is not repeated when it is broken or not as it should be", () => {
+test("errors do not show the contents of a file that is broken or invalid", () => {
   const feed = { ...DEFAULT_FEED, sources: [{ exchange: "okx", options: { apiKey: "hunter2" } }] };
   const [source] = feed.sources;
   const rows: [content: unknown, message: RegExp][] = [
@@ -241,21 +244,21 @@ test("what stands in the file is not repeated when it is broken or not as it sho
   }
 });
 
-test("the mark that some editors begin a file with is no fault", () => {
+test("a byte order mark at the start of the file is allowed", () => {
   assert.equal(start(["--config", file('\uFEFF{"port": 5}')]).port, 5);
 });
 
-test("settings that hardly do what was meant are warned of", () => {
+test("settings that are valid but probably not meant so give a warning", () => {
   const rows: [args: string[], warning: RegExp | null, workers: number][] = [
     [[], null, 1],
-    [["--price-source", "operator"], /nobody can give an index price/, 1],
+    [["--price-source", "operator"], /nobody can set an index price/, 1],
     [["--price-source", "operator", "--operator-token", "t"], null, 1],
-    [["--config", file({ maxIndexAgeMs: 1000 })], /maxIndexAgeMs: 1000 is too little .* every 1000 ms/, 1],
+    [["--config", file({ maxIndexAgeMs: 1000 })], /maxIndexAgeMs: 1000 is too low .* every 1000 ms/, 1],
     [["--config", file({ maxIndexAgeMs: 1001 })], null, 1],
     [["--config", file({ maxIndexAgeMs: 1500, priceSource: "feed" })], /maxIndexAgeMs: 1500 .* every 2000 ms/, 1],
     [["--config", file({ maxIndexAgeMs: 1, priceSource: "operator", operatorToken: "t" })], null, 1],
     [["--workers", "4"], null, 4],
-    [["--workers", "9"], /more than there are actors/, 4],
+    [["--workers", "9"], /more than the number of symbols plus one/, 4],
   ];
   for (const [args, warning, workers] of rows) {
     const invocation = loadConfig(["start", ...args], {});
@@ -266,7 +269,7 @@ test("settings that hardly do what was meant are warned of", () => {
   }
 });
 
-test("commands beside start", () => {
+test("commands other than start", () => {
   const rows: [argv: string[], kind: string][] = [
     [[], "help"],
     [["help"], "help"],
@@ -280,7 +283,7 @@ test("commands beside start", () => {
   assert.throws(() => loadConfig(["stop"], {}), /unknown command "stop"; valid: start, verify, backup, restore, help/);
 });
 
-test("commands that care for a data folder take folders, then the flags of start", () => {
+test("commands on a data folder take folders, then the flags of start", () => {
   const path = file({ segmentBytes: 65536, data: "elsewhere" });
   const verify = loadConfig(["verify", "a", "--config", path], {});
   assert.ok(verify.kind === "verify");
@@ -316,7 +319,7 @@ test("the help names every flag and every setting, and says what each is for and
     const hasDefault = !fileOnly && schema.default !== "";
     assert.ok(line.endsWith(hasDefault ? `  ${description} (default ${shown})` : `  ${description}`), line);
   }
-  assert.match(invocation.text, /^ {2}--no-bots +PERPD_BOTS +leave the market to the user/m);
+  assert.match(invocation.text, /^ {2}--no-bots +PERPD_BOTS +run no bots in the sandbox/m);
 });
 
 test("a configuration is plain data that can be sent to a thread", () => {

@@ -1,4 +1,4 @@
-/** A setting that cannot be used. The message names it and says what would be valid; secrets are not repeated. */
+/** A setting cannot be used. The message names it and says what is valid. It shows no secret. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }

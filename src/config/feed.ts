@@ -1,18 +1,18 @@
 import Type, { type Static } from "typebox";
 import { DECIMAL_PATTERN } from "../core/base/units.ts";
 
-/** The setting `feed`: which exchanges index prices come from, and how they are put together (feed/combine.ts). */
+/** The setting `feed`: the exchanges that index prices come from, and how they are combined (feed/combine.ts). */
 const FeedSourceSetting = Type.Object(
   {
-    /** A class of ccxt by its id ("binance"), or with `module` any name. */
+    /** The id of a ccxt class, such as "binance". With `module` it may be any name. */
     exchange: Type.String({ pattern: "^[A-Za-z0-9_-]{1,32}$" }),
-    /** A file whose default export is a class with ccxt's fetchTicker. */
+    /** A file whose default export is a class with the fetchTicker() of ccxt. */
     module: Type.Optional(Type.String({ minLength: 1 })),
     weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
-    /** The market of a symbol is baseAsset/quoteAsset, "BTC/USDT", unless `symbols` names it. */
+    /** The market of a symbol is baseAsset/quoteAsset, such as "BTC/USDT", unless `symbols` names another. */
     quoteAsset: Type.Optional(Type.String({ pattern: "^[A-Z0-9]{1,16}$" })),
     symbols: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1 }))),
-    /** For the class's constructor. */
+    /** Passed to the constructor of the class. */
     options: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   { additionalProperties: false },
@@ -21,7 +21,7 @@ const FeedSourceSetting = Type.Object(
 export const FeedSetting = Type.Object(
   {
     sources: Type.Array(FeedSourceSetting, { minItems: 1, maxItems: 32 }),
-    /** How often each source is asked, and how often they are put together. */
+    /** How often each source is queried and the prices are combined. */
     pollMs: Type.Integer({ minimum: 10, maximum: 60_000 }),
     maxAgeMs: Type.Integer({ minimum: 10, maximum: 3_600_000 }),
     maxDeviation: Type.String({ pattern: DECIMAL_PATTERN }),
@@ -33,7 +33,7 @@ export const FeedSetting = Type.Object(
 export type FeedSource = Static<typeof FeedSourceSetting>;
 export type FeedSettings = Static<typeof FeedSetting>;
 
-/** Weights: Hyperliquid's oracle gives Binance 3, OKX and Bybit 2, others 1. */
+/** The weights are those of Hyperliquid's oracle: Binance 3, OKX and Bybit 2, others 1. */
 export const DEFAULT_FEED: FeedSettings = {
   sources: [
     { exchange: "binance", weight: 3 },

@@ -7,7 +7,7 @@ export function helpText(): string {
   const flags = SETTING_NAMES.filter((name) => schemaOf(name).flag !== undefined);
   const others = SETTING_NAMES.filter((name) => schemaOf(name).flag === undefined);
   const rows = [
-    ["--config FILE", "PERPD_CONFIG", "JSON file of settings by name"],
+    ["--config FILE", "PERPD_CONFIG", "JSON file with settings by name"],
     ...flags.map((name) => [flagText(name), environmentName(name), helpLine(name)]),
   ];
   const more = others.map((name) => [
@@ -15,24 +15,24 @@ export function helpText(): string {
     inEnvironment(name) ? environmentName(name) : "(file only)",
     helpLine(name),
   ]);
-  return `perpd: a perpetual-contract exchange in one process
+  return `perpd: a perpetual-futures exchange in one process
 
 usage: perpd start [flags]
-       perpd verify DIR [flags]            check the data folder DIR, which no exchange may be running on
-       perpd backup DIR TARGET [flags]     copy DIR, running or not, into the new folder TARGET
-       perpd restore BACKUP DIR [flags]    check a backup and copy it into the new folder DIR
+       perpd verify DIR [flags]            check the data folder DIR; stop the exchange first
+       perpd backup DIR TARGET [flags]     copy the data folder DIR to the new folder TARGET; the exchange may run
+       perpd restore BACKUP DIR [flags]    check a backup and copy it to the new folder DIR
        perpd help
        perpd version
 
-verify and restore read the instruments from the same settings as start. Exit code 0: done, or sound; 1: failed, or
-damaged; 2: refused, nothing was done.
+verify and restore need the same instrument settings as start. Exit codes: 0 = success, 1 = failure or damage,
+2 = refused, nothing was changed.
 
-A flag wins over its environment variable, that over the configuration file, that over the default.
+A flag overrides its environment variable. The variable overrides the configuration file. The file overrides the default.
 
 Flags:
 ${alignColumns(rows, "  ")}
 
-Settings of the configuration file and the environment:
+Settings for the configuration file and the environment:
 ${alignColumns(more, "  ")}
 `;
 }
@@ -45,7 +45,7 @@ function flagText(name: SettingName): string {
 
 function helpLine(name: SettingName): string {
   const schema = schemaOf(name);
-  if (name === "bots") return "leave the market to the user (PERPD_BOTS=off, or PERPD_NO_BOTS=on)";
+  if (name === "bots") return "run no bots in the sandbox (same as PERPD_BOTS=off or PERPD_NO_BOTS=on)";
   if (schema.fileOnly || schema.default === "") return schema.description;
   const shown = schema.type === "boolean" ? (schema.default ? "on" : "off") : schema.default;
   return `${schema.description} (default ${shown})`;

@@ -1,6 +1,6 @@
 import type { InstrumentConfig } from "../core/protocol/instrument.ts";
 
-/** What the three default instruments share. */
+/** The fields that the three default instruments share. */
 const COMMON = {
   quoteAsset: "USDC",
   minNotional: "5",
@@ -15,8 +15,8 @@ const COMMON = {
 };
 
 /**
- * The instruments of an exchange that was not told of others. Tick × step is 100 quanta for each, and ten million
- * ticks reach `maxPrice`, so the book's ladder and the exact range hold with room to spare.
+ * The instruments without a setting. For each, tickSize × stepSize is 100 quanta and maxPrice is ten million ticks. That is
+ * well within the limits of the price bitmap and of exact integers.
  */
 export const DEFAULT_INSTRUMENTS: InstrumentConfig[] = [
   {

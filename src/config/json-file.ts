@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ConfigError } from "./error.ts";
 
-/** What a JSON file says. Of one that is none the message names the place, not the text: secrets may stand there. */
+/** Parses a JSON file. The error names the place of a fault and does not quote the text, which may hold secrets. */
 export function readJson(path: string): unknown {
   const text = readText(path);
   try {
@@ -11,7 +11,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** Without the mark that some editors put in front. */
+/** Removes the byte order mark that some editors write. */
 function readText(path: string): string {
   try {
     return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
@@ -20,9 +20,12 @@ function readText(path: string): string {
   }
 }
 
-/** Its index. An unexpected token is quoted with its neighbours and no index: it ends the shortest part that has it, too. */
+/**
+ * The index of the fault. For an unexpected token Node may name no index. Then a binary search finds the shortest prefix of
+ * the text that fails in the same way.
+ */
 function faultAt(text: string, { message }: Error): number {
-  // Later versions of Node name line and column behind it.
+  // Later versions of Node add the line and the column.
   const named = / JSON at position ([0-9]+)( \(line [0-9]+ column [0-9]+\))?$/.exec(message)?.[1];
   if (named !== undefined) return Number(named);
   let soundLength = 0;
@@ -35,7 +38,7 @@ function faultAt(text: string, { message }: Error): number {
   return faultyLength - 1;
 }
 
-/** A part that is sound but ends too early has another message. */
+/** A valid prefix that ends too early has another message. */
 function hasUnexpectedToken(text: string): boolean {
   try {
     JSON.parse(text);

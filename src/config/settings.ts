@@ -4,20 +4,20 @@ import { DEFAULT_FEED, FeedSetting, type FeedSettings } from "./feed.ts";
 import { DEFAULT_INSTRUMENTS } from "./instruments.ts";
 
 /**
- * Every setting of perpd, once: its name in the configuration file, its form, its default and its help line. The name
- * in the environment follows from the name (maxAccounts: PERPD_MAX_ACCOUNTS); a flag exists where one is given.
+ * The options of a setting. SETTINGS declares every setting once: its name in the configuration file, its valid values,
+ * its default and its help line. The environment variable follows from the name: maxAccounts, PERPD_MAX_ACCOUNTS.
  */
 export interface SettingOptions extends TSchemaOptions {
   description: string;
-  /** The command line flag, without its dashes. */
+  /** The command line flag, without its dashes, if there is one. */
   flag?: string;
-  /** Stands for the flag's value in the help text. */
+  /** The placeholder of the flag's value in the help text. */
   argument?: string;
-  /** What a value must look like, where the schema alone would say it badly. */
+  /** A valid value in words, for errors. Default: derived from the schema. */
   expected?: string;
-  /** Never shown again in errors. */
+  /** Errors do not show the value. */
   secret?: boolean;
-  /** Too long for an environment variable, and too much to show again in errors. */
+  /** Only the configuration file may set it. Errors do not show the value. */
   fileOnly?: boolean;
 }
 
@@ -39,7 +39,7 @@ const InstrumentSetting = Type.Object(
     id: Type.Integer({ minimum: 1, maximum: 255 }),
     symbol: Type.String({ pattern: "^[A-Z0-9][A-Z0-9-]{1,31}$" }),
     baseAsset: Type.String({ pattern: "^[A-Z0-9]{1,16}$" }),
-    // Money is counted in quanta of USDC everywhere, so nothing else can settle a trade.
+    // All money is counted in quanta of USDC.
     quoteAsset: Type.Literal("USDC"),
     tickSize: decimal(),
     stepSize: decimal(),
@@ -68,9 +68,9 @@ export const SETTINGS = Type.Object(
   {
     host: Type.String(
       setting({
-        // A faucet hands out money to anyone who can connect: not to the whole network unless told so.
+        // Anyone who can connect gets money from the faucet, so the default is this machine only.
         default: "127.0.0.1",
-        description: "address to listen on; 0.0.0.0 = all",
+        description: "address to listen on; 0.0.0.0 = all addresses",
         flag: "host",
         argument: "H",
         pattern: "^[A-Za-z0-9.:_-]+$",
@@ -82,7 +82,7 @@ export const SETTINGS = Type.Object(
         default: 8080,
         minimum: 0,
         maximum: 65535,
-        description: "port to listen on; 0 takes a free one",
+        description: "port to listen on; 0 = any free port",
         flag: "port",
         argument: "N",
       }),
@@ -91,7 +91,7 @@ export const SETTINGS = Type.Object(
       setting({
         default: "./data",
         minLength: 1,
-        description: "folder of the log and the database; made when missing",
+        description: "data folder, which holds the log and the database; created if missing",
         flag: "data",
         argument: "DIR",
         expected: "the path of a folder",
@@ -99,23 +99,24 @@ export const SETTINGS = Type.Object(
     ),
     workers: Type.Integer(
       setting({
-        // One worker matches several times what the front thread can parse; a second one only pays with many symbols.
+        // One worker matches several times as many orders as the gateway thread can parse. More pay off with many symbols.
         default: 1,
         minimum: 1,
         maximum: 64,
-        description: "actor threads that the symbols and the ledger are spread over",
+        description: "number of threads that share the symbols and the ledger",
         flag: "workers",
         argument: "N",
       }),
     ),
     bots: Type.Boolean(
-      setting({ default: true, description: "market-making and taking bots trade in the sandbox", flag: "bots" }),
+      setting({ default: true, description: "bots that make and take prices in the sandbox", flag: "bots" }),
     ),
     priceSource: Type.Enum(
       ["simulated", "operator", "feed"],
       setting({
         default: "simulated",
-        description: "where index prices come from: a simulation, PUT /operator/index/:symbol, or other exchanges",
+        description:
+          "source of index prices: a simulation, the operator (PUT /v1/operator/index/{symbol}), or other exchanges",
         flag: "price-source",
         argument: "simulated|operator|feed",
       }),
@@ -126,7 +127,7 @@ export const SETTINGS = Type.Object(
         minimum: 0,
         maximum: 2 ** 31,
         description:
-          "an older index price takes no new risk and liquidates nobody; 0 = 10 s, or 10 min from an operator",
+          "maximum age of an index price, in ms; with an older one positions cannot grow and nobody is liquidated; 0 = 10 s, or 10 min with the price source operator",
       }),
     ),
     seed: Type.Integer(
@@ -134,7 +135,7 @@ export const SETTINGS = Type.Object(
         default: 1,
         minimum: 0,
         maximum: 2 ** 32 - 1,
-        description: "seed of the simulated prices and of the bots; the same seed gives the same prices",
+        description: "random seed of the simulated prices and of the bots; the same seed gives the same prices",
         flag: "seed",
         argument: "N",
       }),
@@ -142,9 +143,9 @@ export const SETTINGS = Type.Object(
     rateLimit: Type.Enum(
       ["on", "off", "remote"],
       setting({
-        // Load tests on the same machine run flat out; a program that was let in from outside does not.
+        // Load tests on the same machine are not limited. Clients from outside are.
         default: "remote",
-        description: "rate limits; remote = for all clients but those on this machine",
+        description: "rate limits; remote = for every client except those on this machine",
         flag: "rate-limit",
         argument: "on|off|remote",
       }),
@@ -154,7 +155,8 @@ export const SETTINGS = Type.Object(
         default: 100,
         minimum: 1,
         maximum: 1_000_000,
-        description: "orders per second and account; an API key gets half of it, an address four times",
+        description:
+          "orders per second and account; an API key gets half as many, a network address four times as many",
       }),
     ),
     cancelRate: Type.Integer(
@@ -162,7 +164,7 @@ export const SETTINGS = Type.Object(
         default: 500,
         minimum: 1,
         maximum: 1_000_000,
-        description: "cancels and closed positions per second and account, beside its orders",
+        description: "cancels and closed positions per second and account, in addition to orderRate",
       }),
     ),
     requestRate: Type.Integer(
@@ -178,7 +180,7 @@ export const SETTINGS = Type.Object(
         default: 5,
         minimum: 1,
         maximum: 3600,
-        description: "so many seconds' worth of each rate may be spent at once",
+        description: "size of a burst: this many seconds of each rate may be used at once",
       }),
     ),
     maxSocketsPerAddress: Type.Integer(
@@ -186,17 +188,16 @@ export const SETTINGS = Type.Object(
         default: 200,
         minimum: 1,
         maximum: 1_000_000,
-        description: "WebSockets that clients at one address may have open, where rate limits hold",
+        description: "open WebSockets per network address, where rate limits apply",
       }),
     ),
     accountRate: Type.Integer(
       setting({
-        // What an account may hold stays for good, and whoever makes wallets by the thousand takes all room there is.
+        // An account is never removed, so a client with thousands of wallets could use up maxAccounts.
         default: 100,
         minimum: 1,
         maximum: 1_000_000,
-        description:
-          "accounts per hour that clients at one address may open, where rate limits hold; of IPv6, each /48",
+        description: "new accounts per hour and network address (of IPv6, per /48), where rate limits apply",
       }),
     ),
     operatorToken: Type.String(
@@ -204,7 +205,7 @@ export const SETTINGS = Type.Object(
         default: "",
         pattern: "^[\\x21-\\x7e]{0,256}$",
         expected: "at most 256 printable ASCII characters without spaces",
-        description: "bearer token of /v1/operator and /v1/metrics; empty = these are closed",
+        description: "bearer token for /v1/operator and /v1/metrics; empty = both are closed",
         flag: "operator-token",
         argument: "TOKEN",
         secret: true,
@@ -215,25 +216,27 @@ export const SETTINGS = Type.Object(
         default: 262_144,
         minimum: 1024,
         maximum: 16_777_216,
-        description: "room for accounts; 64 bytes of memory each, and 128 for every worker if there are several",
+        description:
+          "maximum number of accounts; each takes 64 bytes of memory, and 128 more per worker if there are several",
       }),
     ),
     maxInFlight: Type.Integer(
       setting({
-        // At 30,000 orders a second the last one waits for a quarter of a second.
+        // At 30,000 orders a second the last of them waits a quarter of a second.
         default: 8192,
         minimum: 1,
         maximum: 65_536,
-        description: "requests on their way at once, past which new orders are answered OVERLOADED; cancels are not",
+        description:
+          "maximum number of requests in flight; above it new orders are refused with OVERLOADED, cancels are not",
       }),
     ),
     ringBytes: Type.Integer(
       setting({
         default: 16_777_216,
-        // A record takes half of it at most: see SymbolState.isTurnLong and LedgerActor.
+        // A record may take half of a ring. Long transactions are split to fit: see SymbolState and LedgerActor.
         minimum: 8_388_608,
         maximum: 1_073_741_824,
-        description: "size of each ring between two threads; a power of two",
+        description: "size in bytes of each ring buffer between two threads; a power of two",
       }),
     ),
     segmentBytes: Type.Integer(
@@ -242,7 +245,7 @@ export const SETTINGS = Type.Object(
         minimum: 65_536,
         maximum: 1_073_741_824,
         multipleOf: 4096,
-        description: "size of a log segment file",
+        description: "size in bytes of a log segment file",
       }),
     ),
     minFreeBytes: Type.Integer(
@@ -251,18 +254,18 @@ export const SETTINGS = Type.Object(
         minimum: 0,
         maximum: 1_099_511_627_776,
         description:
-          "room on the data folder's disk below which orders, deposits, withdrawals, logins and keys are answered STORAGE_FULL; cancels, closing and reading go on",
+          "minimum free bytes on the disk of the data folder; below it new orders, amendments, deposits, withdrawals, logins and API keys are refused with STORAGE_FULL; cancels, closing and reading still work",
       }),
     ),
     keepSegments: Type.Boolean(
-      setting({ default: false, description: "keep log segments that recovery no longer needs" }),
+      setting({ default: false, description: "keep log segments that are no longer needed for recovery" }),
     ),
     snapshotIntervalMs: Type.Integer(
       setting({
         default: 5000,
         minimum: 50,
         maximum: 3_600_000,
-        description: "how often an actor hands its changed state to the database",
+        description: "interval in ms at which each symbol and the ledger save their changed state to the database",
       }),
     ),
     tickMs: Type.Integer(
@@ -270,7 +273,7 @@ export const SETTINGS = Type.Object(
         default: 250,
         minimum: 10,
         maximum: 10_000,
-        description: "how often every actor is told that time passes",
+        description: "interval in ms at which timed work, such as expiry, is done",
       }),
     ),
     sessionTtlMs: Type.Integer(
@@ -278,7 +281,7 @@ export const SETTINGS = Type.Object(
         default: 86_400_000,
         minimum: 1000,
         maximum: 31_536_000_000,
-        description: "life of a wallet session",
+        description: "lifetime of a wallet session, in ms",
       }),
     ),
     faucetCap: Type.String(
@@ -286,7 +289,7 @@ export const SETTINGS = Type.Object(
         default: "1000000",
         pattern: DECIMAL_PATTERN,
         expected: 'an amount of USDC such as "1000000"',
-        description: "USDC that the faucet credits per account and day at most",
+        description: "maximum amount in USDC that the faucet credits per account and day",
       }),
     ),
     insuranceSeed: Type.String(
@@ -294,7 +297,7 @@ export const SETTINGS = Type.Object(
         default: "1000000",
         pattern: DECIMAL_PATTERN,
         expected: 'an amount of USDC such as "1000000"',
-        description: "USDC that the insurance fund begins with; at most faucetCap",
+        description: "initial balance of the insurance fund, in USDC; at most faucetCap",
       }),
     ),
     withdrawalDelayMs: Type.Integer(
@@ -302,7 +305,7 @@ export const SETTINGS = Type.Object(
         default: 3000,
         minimum: 0,
         maximum: 86_400_000,
-        description: "how long a withdrawal waits before it is sent, and again before it is completed",
+        description: "how long a withdrawal waits before it is sent, and again before it is completed, in ms",
       }),
     ),
     loginDomain: Type.String(
@@ -310,7 +313,7 @@ export const SETTINGS = Type.Object(
         default: "",
         pattern: "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:]+\\])?(:[0-9]{1,5})?$",
         expected: "a domain with an optional port",
-        description: "domain that wallets are shown when they sign in; empty = host:port",
+        description: "domain that a wallet shows when a user signs in; empty = host:port",
       }),
     ),
     chainId: Type.Integer(
@@ -318,19 +321,18 @@ export const SETTINGS = Type.Object(
         default: 1,
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: "chain id in login messages, unless the client names another",
+        description: "chain id in login messages, unless the client sends another",
       }),
     ),
     logLevel: Type.Enum(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
-      setting({ default: "info", description: "least severe log line that is written" }),
+      setting({ default: "info", description: "lowest severity of log lines that are written" }),
     ),
     feed: Type.Unsafe<FeedSettings>({
       ...FeedSetting,
       ...setting({
         default: DEFAULT_FEED,
-        description:
-          "the exchanges that the price source feed asks, through ccxt, and how it puts together what they say",
+        description: "exchanges that the price source feed queries through ccxt, and how it combines their prices",
         fileOnly: true,
       }),
     }),
@@ -340,7 +342,7 @@ export const SETTINGS = Type.Object(
         default: DEFAULT_INSTRUMENTS,
         minItems: 1,
         maxItems: 255,
-        description: "the instruments, all of them, in the place of the default three",
+        description: "all instruments, instead of the three default ones",
         fileOnly: true,
       }),
     ),
@@ -353,7 +355,7 @@ export type SettingName = keyof Settings;
 
 export const SETTING_NAMES = Object.keys(SETTINGS.properties) as SettingName[];
 
-/** A setting's schema with the options it was declared with. */
+/** A setting's schema with its options. */
 export type SettingSchema = SettingOptions & {
   type?: "string" | "integer" | "boolean" | "array";
   enum?: string[];

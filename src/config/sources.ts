@@ -10,18 +10,18 @@ import {
   schemaOf,
 } from "./settings.ts";
 
-/** Those of the commands that trade on an exchange: whoever has set them may run one, too. */
+/** Read by the client commands. They may be set where an exchange is started, too. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["PERPD_URL", "PERPD_TOKEN", "PERPD_API_KEY", "PERPD_SECRET"]);
 
-/** Values by setting, as one source gave them: checked one by one, not yet against each other. */
+/** The values of one source, by setting. Each is valid by itself; they are not yet checked against each other. */
 export type Values = Map<SettingName, unknown>;
 
 const CONFIG_FLAG = "config";
 const CONFIG_VARIABLE = "PERPD_CONFIG";
-/** `--no-bots` in the environment. */
+/** The same as `--no-bots`. */
 const NO_BOTS_VARIABLE = "PERPD_NO_BOTS";
 
-/** `--port 8080` and `--port=8080`; `--no-bots`. */
+/** Parses flags such as `--port 8080`, `--port=8080` and `--no-bots`. Throws ConfigError. */
 export function readFlags(args: readonly string[]): { values: Values; configFile: string | null } {
   const values: Values = new Map();
   let configFile: string | null = null;
@@ -38,13 +38,13 @@ export function readFlags(args: readonly string[]): { values: Values; configFile
       return value;
     };
     if (flag === CONFIG_FLAG) {
-      if (configFile !== null) throw new ConfigError(`--${flag} is given twice`);
+      if (configFile !== null) throw new ConfigError(`--${flag} is given twice; give it once`);
       configFile = takeValue();
       continue;
     }
     const name = settingOfFlag(flag);
     if (name === null) throw new ConfigError(`unknown flag --${flag}; ${validFlags()}`);
-    if (values.has(name)) throw new ConfigError(`--${flag} is given twice`);
+    if (values.has(name)) throw new ConfigError(`--${flag} is given twice; give it once`);
     if (name === "bots") {
       if (attached !== null) throw new ConfigError(`--${flag} takes no value`);
       values.set(name, flag === "bots");
@@ -53,7 +53,7 @@ export function readFlags(args: readonly string[]): { values: Values; configFile
   return { values, configFile };
 }
 
-/** Variables that begin with PERPD_. An empty one counts as not set. */
+/** Reads the variables that begin with PERPD_. An empty one counts as not set. Throws ConfigError for an unknown one. */
 export function readEnvironment(env: Readonly<Record<string, string | undefined>>): {
   values: Values;
   configFile: string | null;
@@ -68,24 +68,25 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
         `unknown environment variable ${variable}; valid: ${[CONFIG_VARIABLE, NO_BOTS_VARIABLE, ...settings.keys()].join(", ")}`,
       );
     if (text === undefined || text === "") continue;
-    if (values.has(name)) throw new ConfigError(`${environmentName(name)} and ${NO_BOTS_VARIABLE} are both set`);
+    if (values.has(name))
+      throw new ConfigError(`${environmentName(name)} and ${NO_BOTS_VARIABLE} are both set; set only one of them`);
     const value = parseText(name, text, variable);
     values.set(name, variable === NO_BOTS_VARIABLE ? !value : value);
   }
   return { values, configFile: env[CONFIG_VARIABLE] || null };
 }
 
-/** A JSON object of settings by name. `on` and `off` are understood for true and false, as on the command line. */
+/** Reads a JSON object of settings by name. Switches may be booleans, or "on" and "off" as on the command line. */
 export function readFile(path: string): Values {
   const parsed = readJson(path);
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    throw new ConfigError(`${path}: a JSON object of settings belongs here`);
+    throw new ConfigError(`${path}: the file must hold a JSON object of settings by name`);
   const values: Values = new Map();
-  for (const [key, given] of Object.entries(parsed)) {
+  for (const [key, setting] of Object.entries(parsed)) {
     const name = SETTING_NAMES.find((known) => known === key);
     if (name === undefined) throw new ConfigError(`${path}: unknown key "${key}"; valid: ${SETTING_NAMES.join(", ")}`);
-    const value = schemaOf(name).type === "boolean" && typeof given === "string" ? switchOf(given) : given;
-    values.set(name, checkValue(name, value ?? given, `${path}: ${name}`));
+    const value = schemaOf(name).type === "boolean" && typeof setting === "string" ? switchOf(setting) : setting;
+    values.set(name, checkValue(name, value ?? setting, `${path}: ${name}`));
   }
   return values;
 }
@@ -119,22 +120,22 @@ function checkValue(name: SettingName, value: unknown, source: string): unknown 
   if (Value.Check(SETTINGS.properties[name], value)) return value;
   const schema = schemaOf(name);
   if (schema.fileOnly) throw new ConfigError(`${source}${firstFault(name, value)}`);
-  const shown = schema.secret ? "the given value" : JSON.stringify(value);
+  const shown = schema.secret ? "the value" : JSON.stringify(value);
   throw new ConfigError(`${source}: ${shown} is not ${expectation(schema)}`);
 }
 
-/** `[0].tickSize must be string`: where the first fault of a value with many parts lies. Values stay out: some are secret. */
+/** Describes the first fault of a value with many parts: `[0].tickSize must be string`. Shows no values: some are secret. */
 function firstFault(name: SettingName, value: unknown): string {
   for (const error of Value.Errors(SETTINGS.properties[name], value)) {
-    if (error.keyword === "boolean") continue; // says once more what additionalProperties says better
+    if (error.keyword === "boolean") continue; // additionalProperties says the same better
     const path = error.instancePath.replace(/\/([0-9]+)/g, "[$1]").replace(/\//g, ".");
     const extra = error.keyword === "additionalProperties" ? `: ${error.params.additionalProperties.join(", ")}` : "";
     return `${path} ${error.message}${extra}`;
   }
-  return " is not what belongs here";
+  return " is not valid";
 }
 
-/** What a setting's value must be, in words. */
+/** A valid value in words. */
 function expectation(schema: SettingSchema): string {
   if (schema.expected !== undefined) return schema.expected;
   if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
