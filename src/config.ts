@@ -12,7 +12,7 @@ export { ConfigError } from "./config/error.ts";
 export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed">> {
   /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
-  /** What the faucet gives the insurance fund at the first start. At most its cap. */
+  /** The amount that the faucet gives the insurance fund at the first start. At most its cap. */
   readonly insuranceSeedQuanta: Quanta;
 }
 

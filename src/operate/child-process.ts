@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { DamagedError, isNotDone, NotDoneError, RefusedError } from "./errors.ts";
 
-/** How LMDB ends a process that reads damaged pages. Other signals come from elsewhere. */
-const LMDB_ENDS_WITH: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGABRT"];
-/** Exit codes of the programs. */
+/** The signals with which LMDB ends a process that reads damaged pages. */
+const LMDB_SIGNALS: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGABRT"];
+/** Exit codes of the child programs. */
 const DONE = 0;
 const DAMAGED = 1;
 const REFUSED = 2;
@@ -19,12 +19,12 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a program that lies beside this file, in a process of its own, which LMDB may end. Throws NotDoneError if it does not run. */
+/** Runs a program in this folder as a child process, which LMDB may end. Rejects with NotDoneError if it cannot start. */
 export function runChildProcess(
   program: "database-check-main" | "database-copy-main",
   ...args: string[]
 ): Promise<Outcome> {
-  // In the form that this file was loaded in.
+  // The same file extension as this file: .ts or .js.
   const path = fileURLToPath(new URL(`./${program}${extname(import.meta.url)}`, import.meta.url));
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -36,22 +36,23 @@ export function runChildProcess(
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.on("error", ({ message }) => reject(new NotDoneError(`${program} did not run: ${message}`)));
+    child.on("error", ({ message }) => reject(new NotDoneError(`${program} could not be started: ${message}`)));
     child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
 }
 
-/** What it has answered. Throws DamagedError, RefusedError or NotDoneError. `databaseDir`: what it has read. */
+/** Returns the child's output. Throws DamagedError, RefusedError or NotDoneError. It has read `databaseDir`. */
 export function resultOf({ code, signal, stdout, stderr }: Outcome, databaseDir: string): string {
   if (code === DONE) return stdout;
-  if (LMDB_ENDS_WITH.includes(signal)) throw new DamagedError(`${databaseDir}: LMDB cannot read it (${signal})`);
-  if (signal !== null) throw new NotDoneError(`${databaseDir}: who read it was ended with ${signal}`);
+  if (LMDB_SIGNALS.includes(signal))
+    throw new DamagedError(`${databaseDir}: LMDB cannot read the database (${signal})`);
+  if (signal !== null) throw new NotDoneError(`${databaseDir}: the process that read it was ended by ${signal}`);
   if (code === REFUSED) throw new RefusedError(stderr.trim());
   if (code === NOT_DONE) throw new NotDoneError(stderr.trim());
   throw new DamagedError(stderr.trim());
 }
 
-/** What such a program does: `work`, whose result is the answer. */
+/** The main function of a child program. Prints the result of `work`, or its error with the exit code for it. */
 export async function runAndAnswer(work: () => string | Promise<string>): Promise<void> {
   try {
     process.stdout.write(await work());

@@ -13,27 +13,28 @@ import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
 import { COPY_FILE, type CopyRecord, readCopyRecord, requireExchange, requireNewFolder } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 
-/** Far less than a segment lives: it is not removed before the next snapshot. */
+/** Much shorter than the life of a segment: none is removed before the next snapshot. */
 const PIN_INTERVAL_MS = 20;
 const MAX_ATTEMPTS = 5;
 
 export interface CopyOptions {
   from: string;
-  /** Missing or empty. */
+  /** Must not exist or be empty. */
   to: string;
-  /** Where LMDB reads the database: the folder's own, since only its lock file tells a writer of this reader. */
+  /** The folder that LMDB reads the database from. Its lock file tells a running writer of this reader. */
   environment: string;
   segmentBytes: number;
 }
 
 /**
- * Copies an exchange, running or not: everything that was on disk when the call began, as one state that recovers. On disk
- * when it resolves. Until then there is no genesis in the copy, and every command refuses it; if it fails, nothing is left.
- * The first file claims the folder: of two that copy to the same one, the second is refused and leaves it alone.
+ * Copies an exchange, running or not: everything that was durable when the call began, as one state that can be recovered.
+ * Durable when it resolves. Until then the copy has no genesis file, so every command refuses it. A failed copy is removed.
+ * The first file claims the folder: a second copy to the same folder is refused and changes nothing there.
  *
- * The database is one state of some moment, its snapshots and its index each as of a sequence. The log must begin no later
- * than these need and end no earlier than they are. So the log's files are taken hold of before, and what comes of new
- * ones meanwhile, since the exchange removes those that its database has left behind; and they are read after.
+ * The copied database is one consistent state, with snapshots and an index that each go through some sequence. The log must
+ * begin early enough for them and end no earlier than they do. The running exchange removes segments that its database no
+ * longer needs. So all segments are opened before the database is copied, new ones while it is copied, and all are read
+ * afterwards.
  */
 export async function copyExchange(options: CopyOptions): Promise<CopyRecord & LogCopy> {
   const { from, to } = options;
@@ -46,7 +47,7 @@ export async function copyExchange(options: CopyOptions): Promise<CopyRecord & L
     syncDirectory(to);
     const log = await copyState(options);
     copyFile(SECRET_FILE, from, to, 0o600);
-    // After the state: it names every instrument that this has. A folder from before there was a record has none.
+    // Copied after the state, so that it names every instrument of the state. Folders of older versions have no such file.
     if (existsSync(join(from, INSTRUMENTS_FILE))) copyFile(INSTRUMENTS_FILE, from, to);
     const { exchangeId } = genesis;
     const record: CopyRecord = { exchangeId, copiedAt: new Date().toISOString(), throughSequence: log.lastSequence };
@@ -58,7 +59,7 @@ export async function copyExchange(options: CopyOptions): Promise<CopyRecord & L
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === "EEXIST" && path === join(to, INITIALISED_FILE))
-      throw new RefusedError(`${to}: another copy is being made there`);
+      throw new RefusedError(`${to}: another copy to this folder is in progress`);
     if (existsSync(to)) emptyFolder(to);
     if (isNew) rmSync(to, { recursive: true, force: true });
     throw error;
@@ -73,7 +74,7 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
       await copyDatabaseWhilePinning(log, environment, databaseOf(to));
       const { indexedSequence, snapshotSequences } = await checkDatabase(from, databaseOf(to));
       const storedThrough = Math.max(indexedSequence, ...snapshotSequences.map(([, sequence]) => sequence));
-      // What is itself a copy has all that it was made with.
+      // If the source is a copy itself, its log must reach as far as it did when it was made.
       const copiedThrough = readCopyRecord(from)?.throughSequence ?? 0;
       return log.copyTo(logOf(to), segmentBytes, Math.max(storedThrough, copiedThrough));
     } catch (error) {
@@ -85,7 +86,10 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
   }
 }
 
-/** In a process of its own: LMDB tells processes apart by their numbers, and of two containers each has one that is 1. */
+/**
+ * Copies the database in a child process. LMDB tells processes apart by their ids, and in two containers both may have the
+ * id 1.
+ */
 async function copyDatabaseWhilePinning(log: PinnedLog, from: string, to: string): Promise<void> {
   log.pin();
   const copying = runChildProcess("database-copy-main", from, to).then((outcome) => {

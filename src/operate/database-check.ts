@@ -10,7 +10,7 @@ import { keyFits } from "./row-keys.ts";
 
 export interface DatabaseSummary {
   tables: number;
-  /** Values in all tables; a value of a list holds many entries. */
+  /** Values in all tables. A value of a series holds many rows. */
   values: number;
   /** The history index holds everything through this sequence. */
   indexedSequence: number;
@@ -19,9 +19,9 @@ export interface DatabaseSummary {
 }
 
 /**
- * Reads every value of every table, in a process of its own: LMDB answers damaged pages with SIGSEGV, SIGBUS or an abort.
- * Changes nothing; nobody may write meanwhile. `dir` is whose genesis it must have. Throws DamagedError; RefusedError when
- * an older version has written it; NotDoneError.
+ * Reads every value of every table in a child process, because LMDB answers damaged pages with SIGSEGV, SIGBUS or an abort.
+ * Changes nothing. Nobody may write meanwhile. The database must belong to the exchange in `dir`. Throws DamagedError,
+ * NotDoneError, or RefusedError if an older version wrote the database.
  */
 export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
   const outcome = await withReadOnlyView(dir, databaseDir, async (view) => {
@@ -31,7 +31,7 @@ export async function checkDatabase(dir: string, databaseDir: string): Promise<D
   return JSON.parse(resultOf(outcome, databaseDir)) as DatabaseSummary;
 }
 
-/** Throws where anything is wrong; see also database-check-main.ts. */
+/** As checkDatabase(), within this process. */
 export function readEverything(dir: string): DatabaseSummary {
   const database = openDatabase(dir, { readOnly: true });
   const tables = Object.values(database).filter((value) => value instanceof Table);
@@ -49,13 +49,13 @@ export function readEverything(dir: string): DatabaseSummary {
   };
 }
 
-/** Tables are made by a start: one that is missing is none that was lost where no version that knows it has written. */
+/** A start creates missing tables. If only older versions have written, a missing table is new and not lost. */
 const isOlder = ({ genesisRecords, index }: Database): boolean =>
   [genesisRecords, index].every((table) => table.lmdb !== undefined && table.isOlder());
 
 function madeByOlder(dir: string): RefusedError {
-  const ways = "verify and restore it with the version that wrote it, or start this one on it, and stop it again";
-  return new RefusedError(`${dir}: an older version has written the database: ${ways}`);
+  const advice = "use the version that wrote it, or start and stop this version on it once";
+  return new RefusedError(`${dir}: the database was written by an older version: ${advice}`);
 }
 
 function requireSameExchange({ genesis, genesisRecords }: Database): void {
@@ -65,12 +65,12 @@ function requireSameExchange({ genesis, genesisRecords }: Database): void {
   throw new DamagedError(`the database belongs to the exchange ${owners.join(", ") || "(none)"}, not to this one`);
 }
 
-/** Each value, its key, and its first row. Returns how many there are. */
+/** Checks each value, its key and its first row. Returns the number of values. */
 function checkTable(table: Table): number {
   table.eachValue({}, (key, rows) => {
     const row = decodeMessage(viewOf(rows), rows, 0);
     if (keyFits(key, row)) return true;
-    throw new DamagedError(`table ${table.name}, key ${JSON.stringify(key)}: a row that belongs under another key`);
+    throw new DamagedError(`table ${table.name}, key ${JSON.stringify(key)}: the row belongs under another key`);
   });
   return table.verify();
 }

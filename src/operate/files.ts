@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } fro
 import { join } from "node:path";
 import { withFileName, writeFully } from "../store/files/files.ts";
 
-/** Writes a new file, on disk when it returns; its name is not, that is for the caller to sync. */
+/** Writes a new file. Its content is durable when it returns. The caller must sync the directory. */
 export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): void {
   const fd = openSync(path, "wx", mode);
   try {
@@ -15,7 +15,7 @@ export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): voi
   }
 }
 
-/** Copies a small file of that name from one folder to another, as writeNewFile() writes. */
+/** Copies a small file from one folder to another, as writeNewFile() writes. */
 export function copyFile(name: string, from: string, to: string, mode?: number): void {
   const path = join(from, name);
   writeNewFile(

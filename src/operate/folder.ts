@@ -9,35 +9,35 @@ import { readIfPresent } from "../store/files/small-files.ts";
 import { listSegments } from "../store/log/log-segment.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 
-/** What a copy must hold; written by backup and restore. */
+/** The contents of COPY_FILE, which backup and restore write into a copy. */
 export interface CopyRecord {
   readonly exchangeId: string;
   /** ISO 8601. */
   readonly copiedAt: string;
-  /** The copy was made with everything through this sequence. Its log may have gone on since, but never ends before. */
+  /** The copy was made with everything through this sequence. Its log may be longer since then, but never shorter. */
   readonly throughSequence: number;
 }
 
 export const COPY_FILE = "copied.json";
 
-/** The exchange that lives in the folder. Throws RefusedError where there never was one, else what says why it is none. */
+/** The genesis of the exchange in the folder. Throws RefusedError if there never was one, and DamagedError if parts are missing. */
 export function requireExchange(dir: string): Genesis {
-  if (!existsSync(dir)) throw new RefusedError(`${dir}: there is no such folder`);
+  if (!existsSync(dir)) throw new RefusedError(`${dir}: the folder does not exist`);
   const genesis = readGenesis(dir);
   if (genesis === null) {
     if (!existsSync(logOf(dir)) && !existsSync(databaseOf(dir)))
-      throw new RefusedError(`${dir}: no data folder of perpd`);
-    throw new DamagedError(`${dir}: ${GENESIS_FILE} and ${INITIALISED_FILE} were lost`);
+      throw new RefusedError(`${dir}: this is not a data folder of perpd`);
+    throw new DamagedError(`${dir}: ${GENESIS_FILE} and ${INITIALISED_FILE} are missing`);
   }
   if (!isInitialised(dir))
-    throw new DamagedError(`${dir}: without ${INITIALISED_FILE}; its first start did not finish`);
+    throw new DamagedError(`${dir}: ${INITIALISED_FILE} is missing: the first start did not finish`);
   if (!existsSync(logOf(dir)) || listSegments(logOf(dir)).length === 0)
-    throw new DamagedError(`${dir}: there is no log`);
+    throw new DamagedError(`${dir}: the log is missing`);
   requireDatabase(databaseOf(dir));
   return genesis;
 }
 
-/** Null where the folder is no copy. */
+/** Returns null if the folder is not a copy. */
 export function readCopyRecord(dir: string): CopyRecord | null {
   const path = join(dir, COPY_FILE);
   const text = readIfPresent(path);
@@ -57,25 +57,26 @@ function parseCopyRecord(text: string): CopyRecord | null {
   }
 }
 
-/** Throws RefusedError unless a copy of `from` may be made in `to`: missing or empty, and no part of what is copied. */
+/** Throws RefusedError unless `to` can take a copy of `from`: it must be missing or empty, and not lie within `from`. */
 export function requireNewFolder(from: string, to: string): void {
   const link = lstatSync(to, { throwIfNoEntry: false });
-  if (link !== undefined && !existsSync(to)) throw new RefusedError(`${to}: a link that leads nowhere`);
-  if (existsSync(to) && readdirSync(to).length > 0) throw new RefusedError(`${to}: it must be empty or not exist`);
+  if (link !== undefined && !existsSync(to)) throw new RefusedError(`${to}: this link points to nothing`);
+  if (existsSync(to) && readdirSync(to).length > 0)
+    throw new RefusedError(`${to}: the folder must be empty or not exist`);
   if (`${realPathOf(to)}${sep}`.startsWith(`${realPathOf(from)}${sep}`))
-    throw new RefusedError(`${to}: it lies within ${from}, which is not written to`);
+    throw new RefusedError(`${to}: it lies within ${from}; choose a folder outside`);
 }
 
-/** Also of a folder that is yet to be made. */
+/** Also for a path that does not exist yet. */
 function realPathOf(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPathOf(dirname(whole)), basename(whole));
 }
 
 /**
- * LMDB keeps a lock file beside a database, and writes to it also in order to read. So whoever must change nothing reads
- * through a folder of links: the genesis of `dir`, and the database in `databaseDir`. `work` gets its path; nobody else
- * may write to the database meanwhile.
+ * Lets `work` read a database without changing its folder. LMDB keeps a lock file beside a database and writes to it even to
+ * read. So `work` gets a temporary folder of links to the genesis files of `dir` and to the database in `databaseDir`.
+ * Nobody else may write to the database meanwhile.
  */
 export async function withReadOnlyView<T>(
   dir: string,

@@ -12,24 +12,24 @@ import { AT_ACTOR_ID, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts
 import { DamagedError } from "./errors.ts";
 import { actorIdsOf, type RecoveredExchange } from "./recovered.ts";
 
-/** What of the log the history index has not seen yet. */
+/** The part of the log that the history index has not seen yet. */
 interface Tail {
-  /** Orders that it would change. */
+  /** The orders that it changes. */
   readonly orderIds: Set<number>;
-  /** Deposits − withdrawals that it would add. */
+  /** Its deposits − withdrawals. */
   netQuanta: bigint;
 }
 
 export interface HistoryAgreement {
-  /** Open orders of customers that are the same in the index and in the actors. */
+  /** How many open orders of customers agree between the index and the actors. */
   openOrders: number;
-  /** Orders that turns behind the index have touched: not compared. */
+  /** Orders that were not compared, because the tail changes them. */
   skipped: number;
 }
 
 /**
- * The history index and the actors are two folds of the same log. Compares what they share: which orders are open and how
- * far they are filled, and the sum of all deposits and withdrawals. Throws DamagedError.
+ * Compares the history index with the actors, which are both computed from the same log: the open orders, how far each is
+ * filled, and the sum of all deposits and withdrawals. Throws DamagedError if they differ.
  */
 export function compareHistory(
   database: Database,
@@ -39,8 +39,8 @@ export function compareHistory(
 ): HistoryAgreement {
   const netQuanta = netOfTransfers(database) + tail.netQuanta;
   if (netQuanta !== BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0")) {
-    const due = `${ledger.depositsMinusWithdrawalsQuanta} quanta in the ledger`;
-    throw new DamagedError(`history: deposits − withdrawals are ${netQuanta} quanta, but ${due}`);
+    const expected = `${ledger.depositsMinusWithdrawalsQuanta} quanta in the ledger`;
+    throw new DamagedError(`history: deposits − withdrawals are ${netQuanta} quanta, but ${expected}`);
   }
   const known = new Map<number, OrderRecord>();
   database.orders.each({}, (_key, order) => {
@@ -62,7 +62,7 @@ export function compareHistory(
   return { openOrders, skipped: tail.orderIds.size };
 }
 
-/** Reads the log from `fromSequence` on. Throws ConfigError when a turn is of an actor that is not configured. */
+/** Reads the log from `fromSequence` on. Throws ConfigError for a transaction of an actor that is not configured. */
 export function readTail(
   logDir: string,
   fromSequence: number,
@@ -78,14 +78,16 @@ export function readTail(
     const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
     if (!actorIds.has(actorId)) throw instrumentNotConfigured(actorId);
     if (sequence <= indexedSequence) return;
-    eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) => note(tail, event as Event));
+    eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) =>
+      addToTail(tail, event as Event),
+    );
   };
   reader.read(lastSequence, visit);
   reader.close();
   return tail;
 }
 
-function note(tail: Tail, event: Event): void {
+function addToTail(tail: Tail, event: Event): void {
   if (event.type === Deposited.code) tail.netQuanta += BigInt(event.amountQuanta);
   if (event.type === WithdrawalRequested.code) tail.netQuanta -= BigInt(event.amountQuanta);
   if ("orderId" in event) tail.orderIds.add(event.orderId);

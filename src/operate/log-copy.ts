@@ -11,21 +11,18 @@ interface Pinned {
   readonly segment: Segment;
 }
 
-/** Segments came and went between two looks. Begin again. */
+/** Segments were created and removed between two calls of pin(). The caller must start again. */
 export class LogGapError extends Error {
   override name = "LogGapError";
 }
 
-/** What a copied log is made of. */
+/** The size of a copied log. */
 export interface LogCopy {
   segments: number;
   lastSequence: number;
 }
 
-/**
- * A log whose writer may be at work, and may remove segments: open files stay readable, so each is opened as soon as it
- * is seen.
- */
+/** A log that may be written and trimmed meanwhile. Open files stay readable, so each segment is opened as soon as it is seen. */
 export class PinnedLog {
   private readonly dir: string;
   private readonly pinned: Pinned[] = [];
@@ -34,27 +31,28 @@ export class PinnedLog {
     this.dir = dir;
   }
 
-  /** Opens what has come since the last call. Throws LogGapError when that does not go on from what was there. */
+  /** Opens the segments that are new since the last call. Throws LogGapError if one between them was missed. */
   pin(): void {
     for (const firstSequence of listSegments(this.dir)) {
       const last = this.pinned.at(-1);
       if (last !== undefined && firstSequence < last.segment.firstSequence) continue;
       const opened = this.open(firstSequence);
       if (opened === null) continue;
-      // Also the last one anew: an empty segment may have been replaced, under the same name, by a larger one.
+      // The last one is opened again: an empty segment may have been replaced by a larger one of the same name.
       if (last?.segment.firstSequence === firstSequence) closeSync(must(this.pinned.pop(), "segment").fd);
       this.pinned.push(opened);
       const { previousFirstSequence } = opened.segment;
       const before = this.pinned.at(-2)?.segment.firstSequence ?? previousFirstSequence;
       if (before !== previousFirstSequence)
-        throw new LogGapError(`the log's ${segmentName(previousFirstSequence)} is missing, or was gone too soon`);
+        throw new LogGapError(
+          `the log segment ${segmentName(previousFirstSequence)} is missing, or was removed during the copy`,
+        );
     }
   }
 
   /**
-   * Copies whole records, as far as they stand now, into the new folder `to`, and ends with a record which says that all of
-   * them are on disk: from then on a bad one is damage and not a torn tail. Throws LogCorruptError, also when the log ends
-   * before `protectedThrough`.
+   * Copies all whole records to the new folder `to`. Ends with a watermark, which says that all of them are durable: from then
+   * on a bad record is damage and not a torn tail. Throws LogCorruptError, also if the log ends before `protectedThrough`.
    */
   copyTo(to: string, segmentBytes: number, protectedThrough: number): LogCopy {
     mkdirSync(to);
@@ -75,7 +73,7 @@ export class PinnedLog {
     for (const { fd } of this.pinned.splice(0)) closeSync(fd);
   }
 
-  /** Null when it has just been removed. */
+  /** Returns null if it was just removed. */
   private open(firstSequence: number): Pinned | null {
     try {
       return openSegment(this.dir, firstSequence, "r");
@@ -87,8 +85,8 @@ export class PinnedLog {
 }
 
 /**
- * The file is read front to back while records are written behind one another: a record may seem to be missing before one
- * that came later. Read again, it is there; if it is not, it is damaged.
+ * Scans a segment that is being written. The file is read from front to back, so a record may seem to be missing before a
+ * later one. When it is read again the record is there; otherwise it is damaged.
  */
 function scanWhileWritten({ fd, segment }: Pinned, protectedThrough: number): Scan {
   for (let scan = scanFile(fd, segment); ; ) {

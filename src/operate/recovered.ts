@@ -14,13 +14,13 @@ import { SymbolActor } from "../core/symbol.ts";
 import type { Database } from "../store/database/database.ts";
 import { Snapshots } from "../store/database/snapshots.ts";
 
-/** All actors of an exchange, recovered on this thread as a start would recover them, with cells of their own. */
+/** All actors of an exchange, recovered on this thread as at a start, with a private margin table. */
 export class RecoveredExchange {
   private readonly ledger: Actor;
-  /** In the order of the configuration. */
+  /** In configuration order. */
   private readonly symbols: readonly Actor[];
 
-  /** `lastSequence`: where the log ends. */
+  /** `lastSequence` is the last one of the log. */
   constructor(config: Config, database: Database, logDir: string, lastSequence: number) {
     const marginTable = MarginTable.allocate(config.maxAccounts);
     const { faucetCapQuanta, withdrawalDelayMs } = config;
@@ -31,13 +31,13 @@ export class RecoveredExchange {
     recover([this.ledger, ...this.symbols], new Snapshots(database), logDir, control);
   }
 
-  /** What each actor finds when it checks itself. */
+  /** The results of each actor's self-check. */
   audits(): { ledger: ActorAudit; symbols: ActorAudit[] } {
     const audit = (actor: Actor): ActorAudit => request(actor, blank(Audit), AuditReport)[0]?.report as ActorAudit;
     return { ledger: audit(this.ledger), symbols: this.symbols.map(audit) };
   }
 
-  /** Ids of all accounts of customers. */
+  /** The ids of all customer accounts. */
   customers(): number[] {
     const accountIds = this.ledgerPages().flatMap(({ accounts }) => accounts.map(([accountId]) => accountId));
     return accountIds.filter(isCustomer);
@@ -66,20 +66,19 @@ export class RecoveredExchange {
   }
 }
 
-/** Of the configuration. */
 export const actorIdsOf = (config: Config): number[] => [LEDGER, ...config.instruments.map(({ id }) => id)];
 
-/** The replies of one shape to a command that changes nothing. */
-function request<S extends MessageSchema>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
+/** Sends a read command to an actor. Returns its replies of the given type. */
+function request<S extends MessageSchema>(actor: Actor, command: Message, schema: S): MessageOf<S>[] {
   const replies: Reply[] = [];
   const transaction: Transaction = {
     time: 0,
     emit: () => {
-      throw new Error("a reading command has changed something");
+      throw new Error("a read command has emitted an event");
     },
-    // A copy: actors fill the same object in again.
+    // Copied, because actors reuse the object.
     reply: (reply) => replies.push({ ...reply }),
   };
   actor.decide(command, transaction);
-  return replies.filter((reply) => reply.type === shape.code) as unknown as MessageOf<S>[];
+  return replies.filter((reply) => reply.type === schema.code) as unknown as MessageOf<S>[];
 }

@@ -24,14 +24,14 @@ import {
 import type { Key } from "../store/database/table.ts";
 
 interface Rule {
-  /** Which element of the key: from its end. */
+  /** The index of the key's element, from the end. */
   readonly at: -1 | -2;
   readonly expected: (row: never) => number | string;
 }
 
 /**
- * What a row's key must end in. A value's checksum does not cover its key: a row under a wrong key is not found when it
- * is asked for, and stays when it is removed.
+ * By message code: how a key follows from its row. A row under a wrong key is not found when it is read, and stays when it is
+ * removed. Values of version 1 have a checksum that does not cover the key.
  */
 const RULES = new Map<number, Rule>();
 
@@ -58,14 +58,14 @@ rule(OrderLocationRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);
 rule(OpenInterestRecord, -1, ({ openTime }) => openTime);
-// Series: [list, clock, sequence, part] of a chunk's first row.
+// The key of a series: [list, clock, sequence, part] of the chunk's first row.
 rule(FillRecord, -2, ({ sequence }) => sequence);
 rule(TradeRecord, -2, ({ sequence }) => sequence);
-/** Of an order in such a list. */
+/** The rule for an order in a series. */
 const LISTED_ORDER: Rule = { at: -2, expected: ({ sequence }: OrderRecord) => sequence };
 const SERIES_KEY_LENGTH = 4;
 
-/** False: the row cannot have been written under this key. */
+/** Returns false if the row cannot have been written under this key. */
 export function keyFits(key: Key, row: Message): boolean {
   const parts = Array.isArray(key) ? key : [key];
   const isListedOrder = row.type === OrderRecord.code && parts.length === SERIES_KEY_LENGTH;

@@ -17,26 +17,26 @@ import { readCopyRecord, requireExchange, withReadOnlyView } from "./folder.ts";
 import { compareHistory, readTail } from "./history-agreement.ts";
 import { actorIdsOf, RecoveredExchange } from "./recovered.ts";
 
-/** Takes in the report line by line, while the check goes on. */
-export type Say = (line: string) => void;
+/** Prints one line of the report. Called while the check goes on. */
+export type PrintLine = (line: string) => void;
 
-/** What the files hold, each sound by itself and all together. */
+/** The contents of the files, which are sound by themselves and together. */
 interface Files {
   log: LogSummary;
   database: DatabaseSummary;
-  /** Of the secret that lies with them. */
+  /** With the folder's secret. */
   vault: Vault;
-  /** Recovery, or the index, goes on with this sequence. */
+  /** The first sequence of the log that recovery or the index needs. */
   neededFrom: number;
 }
 
 /**
- * Checks the data folder `config.data`, which nobody may be using, and changes nothing in it: every record of the log,
- * every value of the database, and the state that both recover to. Throws DamagedError, or the error of the part of the
- * exchange that finds the damage; ConfigError when the instruments configured are not those of the folder.
+ * Checks the data folder `config.data`: every record of the log, every value of the database, and the state that they recover
+ * to. Changes nothing. Nobody may use the folder meanwhile. Throws DamagedError, or another error of the part that finds the
+ * damage. Throws ConfigError if the configured instruments are not those of the folder.
  */
-export async function verifyFolder(config: Config, say: Say): Promise<void> {
-  const files = await verifyFiles(config, say);
+export async function verifyFolder(config: Config, print: PrintLine): Promise<void> {
+  const files = await verifyFiles(config, print);
   await withReadOnlyView(config.data, databaseOf(config.data), async (view) => {
     const database = openDatabase(view, { readOnly: true });
     try {
@@ -46,11 +46,11 @@ export async function verifyFolder(config: Config, say: Say): Promise<void> {
       const exchange = new RecoveredExchange(config, database, logDir, log.lastSequence);
       requireMatchingSecret(config.data, files.vault, exchange.keys());
       const { ledger, symbols } = exchange.audits();
-      judge(ledger, symbols);
-      sayAudits(config, ledger, symbols, say);
+      checkAudits(ledger, symbols);
+      printAudits(config, ledger, symbols, print);
       const { openOrders, skipped } = compareHistory(database, exchange, ledger, tail);
-      const rest = skipped === 0 ? "" : `; ${skipped} orders that the index has yet to see were left out`;
-      say(
+      const rest = skipped === 0 ? "" : `; ${skipped} orders were left out, since the index is behind the log`;
+      print(
         `history    ${openOrders} open orders of customers and the sum of all transfers agree with the actors${rest}`,
       );
     } finally {
@@ -59,32 +59,32 @@ export async function verifyFolder(config: Config, say: Say): Promise<void> {
   });
 }
 
-async function verifyFiles(config: Config, say: Say): Promise<Files> {
+async function verifyFiles(config: Config, print: PrintLine): Promise<Files> {
   const dir = config.data;
   const { exchangeId, createdAt } = requireExchange(dir);
   const known = readInstruments(dir);
   if (known !== null) requireSameInstruments(known, config.instruments);
   const vault = new Vault(openSecret(dir));
-  say(`exchange   ${exchangeId}, made ${createdAt}`);
-  if (known === null) say("units      as configured: no start has recorded yet what this folder was begun with");
+  print(`exchange   ${exchangeId}, made ${createdAt}`);
+  if (known === null) print("units      as configured: the folder has no record of its instruments yet");
   const log = verifyLog(logOf(dir));
-  const torn = log.tornBytes === 0 ? "" : `; behind them a torn tail of ${log.tornBytes} bytes, never acknowledged`;
-  const range = log.records === 0 ? "no turn" : `turns ${log.firstSequence} to ${log.lastSequence}`;
-  say(`log        ${range} in ${count(log.segments, "segment")}, ${log.bytes} bytes${torn}`);
+  const torn = log.tornBytes === 0 ? "" : `, then a torn tail of ${log.tornBytes} bytes that was never acknowledged`;
+  const range = log.records === 0 ? "no transaction" : `transactions ${log.firstSequence} to ${log.lastSequence}`;
+  print(`log        ${range} in ${count(log.segments, "segment")}, ${log.bytes} bytes${torn}`);
   const database = await checkDatabase(dir, databaseOf(dir));
   const snapshots = new Map(database.snapshotSequences);
   const through = actorIdsOf(config).map((actorId) => snapshots.get(actorId) ?? 0);
   const oldest = Math.min(...through);
   const reach = `snapshots through ${oldest} at least, history through ${database.indexedSequence}`;
-  say(`database   ${database.values} values in ${database.tables} tables; ${reach}`);
+  print(`database   ${database.values} values in ${database.tables} tables; ${reach}`);
   const neededFrom = Math.min(oldest, database.indexedSequence) + 1;
   const files = { log, database, vault, neededFrom };
-  relate(config, exchangeId, files);
+  checkTogether(config, exchangeId, files);
   return files;
 }
 
-/** Each part is sound; together they must be one exchange, with nothing missing between them. */
-function relate(config: Config, exchangeId: string, { log, database, neededFrom }: Files): void {
+/** Checks that the parts belong together: one exchange, with nothing missing between log, snapshots and index. */
+function checkTogether(config: Config, exchangeId: string, { log, database, neededFrom }: Files): void {
   const { firstSequence, lastSequence } = log;
   const actorIds = new Set(actorIdsOf(config));
   for (const [actorId, sequence] of database.snapshotSequences) {
@@ -103,24 +103,24 @@ function relate(config: Config, exchangeId: string, { log, database, neededFrom 
     throw new DamagedError(`the log ends with ${lastSequence}, but was copied through ${copy.throughSequence}`);
 }
 
-function judge(ledger: ActorAudit, symbols: readonly ActorAudit[]): void {
+function checkAudits(ledger: ActorAudit, symbols: readonly ActorAudit[]): void {
   const audits = [ledger, ...symbols];
   const faults = audits.flatMap(({ actorId, faults }) => faults.map((fault) => `actor ${actorId}: ${fault}`));
   for (const { actorId, sizeLots } of symbols)
     if (sizeLots !== 0) faults.push(`actor ${actorId}: Σ size is ${sizeLots} lots, not 0`);
   const money = audits.reduce((sum, { moneyQuanta }) => sum + BigInt(moneyQuanta), 0n);
-  const due = BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0");
-  if (money !== due) faults.push(`all money is ${money} quanta, but deposits − withdrawals are ${due}`);
-  if (faults.length > 0) throw new DamagedError(["the recovered state is not sound:", ...faults].join("\n  "));
+  const expected = BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0");
+  if (money !== expected) faults.push(`all money is ${money} quanta, but deposits − withdrawals are ${expected}`);
+  if (faults.length > 0) throw new DamagedError(["the recovered state has faults:", ...faults].join("\n  "));
 }
 
-function sayAudits(config: Config, ledger: ActorAudit, symbols: readonly ActorAudit[], say: Say): void {
-  const due = printBigQuanta(BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0"));
-  say(`state      all money is ${due} USDC, as deposits − withdrawals; no faults`);
-  say(`           ledger ${ledger.digest}: ${count(ledger.accounts ?? 0, "account")}`);
+function printAudits(config: Config, ledger: ActorAudit, symbols: readonly ActorAudit[], print: PrintLine): void {
+  const total = printBigQuanta(BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0"));
+  print(`state      all money is ${total} USDC, equal to deposits − withdrawals; no faults`);
+  print(`           ledger ${ledger.digest}: ${count(ledger.accounts ?? 0, "account")}`);
   symbols.forEach(({ digest, openOrders = 0, positions = 0 }, i) => {
     const holds = `${count(openOrders, "open order")}, ${count(positions, "position")}`;
-    say(`           ${config.instruments[i]?.symbol} ${digest}: ${holds}, Σ size 0`);
+    print(`           ${config.instruments[i]?.symbol} ${digest}: ${holds}, Σ size 0`);
   });
 }
 

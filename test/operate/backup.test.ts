@@ -76,7 +76,7 @@ async function assertHolds(url: string, promised: readonly Acknowledged[]): Prom
   }
 }
 
-test("a backup of an exchange that trades is sound, starts, and holds what was acknowledged before", async () => {
+test("a backup of a trading exchange is sound, starts, and holds everything acknowledged before it", async () => {
   let promised: Acknowledged[] = [];
   for (const target of backups) {
     await pause(300);
@@ -84,7 +84,7 @@ test("a backup of an exchange that trades is sound, starts, and holds what was a
     promised = acknowledged.slice();
     const { code, stdout, stderr } = await perpd("backup", server.dataFolder, target);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /holds exchange \S+ through turn \d+/);
+    assert.match(stdout, /holds exchange \S+ through transaction \d+/);
     assert.equal(fs.statSync(join(target, "secret.key")).mode & 0o777, 0o600);
     assert.ok((listSegments(join(target, "log"))[0] ?? 0) > 1, "the log was trimmed before");
   }
@@ -110,7 +110,7 @@ test("a backup of an exchange that trades is sound, starts, and holds what was a
   assert.equal((await perpd("verify", started)).code, 0);
 });
 
-test("restore brings back the state that was backed up, and leaves the backup as it is", async () => {
+test("restore brings back the state of the backup and does not change the backup", async () => {
   const restored = join(folder, "restored");
   const before = contentOf(last);
   const { code, stdout, stderr } = await perpd("restore", last, restored);
@@ -124,13 +124,13 @@ test("restore brings back the state that was backed up, and leaves the backup as
   assertUnchanged(backedUpAt, digests, digestsIn(stdout).slice(1));
 });
 
-test("nothing is written over, and nothing is copied that is not there", async () => {
+test("no existing folder is overwritten, and a missing source is refused", async () => {
   const before = contentOf(last);
   const rows: [args: string[], says: RegExp][] = [
     [["backup", server.dataFolder, last], /must be empty or not exist/],
     [["restore", last, server.dataFolder], /must be empty or not exist/],
-    [["backup", join(folder, "nowhere"), join(folder, "new")], /there is no such folder/],
-    [["restore", folder, join(folder, "new")], /no data folder of perpd/],
+    [["backup", join(folder, "nowhere"), join(folder, "new")], /the folder does not exist/],
+    [["restore", folder, join(folder, "new")], /this is not a data folder of perpd/],
     [["restore", last], /expected BACKUP DIR/],
   ];
   for (const [args, says] of rows) {
@@ -145,7 +145,7 @@ test("nothing is written over, and nothing is copied that is not there", async (
 /** Of a segment's header, behind its magic word, its checksum and its version. */
 const AT_FIRST_SEQUENCE = 16;
 
-test("nothing is copied that is not sound, and nothing of it is left", async () => {
+test("a damaged folder is not copied, and nothing is left of the attempt", async () => {
   const damaged = join(folder, "damaged");
   const target = join(folder, "empty");
   fs.cpSync(last, damaged, { recursive: true });
@@ -178,10 +178,10 @@ test("a copy that was cut short is refused by every command", async () => {
   }
   const { code, output } = await startAndFail({ dataFolder: cut });
   assert.equal(code, 1);
-  assert.match(output, /initialised\.json without genesis\.json: an unfinished copy/);
+  assert.match(output, /initialised\.json without genesis\.json: this is an unfinished copy/);
 });
 
-test("a copy that lost the end of its log is not sound, though nothing in it is damaged", async () => {
+test("a copy that lost the end of its log is refused, though no file is damaged", async () => {
   const shortened = join(folder, "shortened");
   fs.cpSync(last, shortened, { recursive: true });
   const record = join(shortened, "copied.json");
@@ -195,7 +195,7 @@ test("a copy that lost the end of its log is not sound, though nothing in it is 
   );
 });
 
-test("a copy whose record says nothing of what it must hold is not sound, and is not copied", async () => {
+test("a copy whose copied.json is unreadable is refused and not copied", async () => {
   const { exchangeId } = JSON.parse(fs.readFileSync(join(last, "copied.json"), "utf8")) as CopyRecord;
   for (const record of ["null", JSON.stringify({ exchangeId })]) {
     const forgetful = join(folder, "forgetful");

@@ -26,7 +26,7 @@ before(async () => {
 
 after(() => fs.rmSync(folder, { recursive: true }));
 
-test("a folder that the system does not make is named at once", { skip: !fs.existsSync("/proc/self") }, async () => {
+test("an error names the folder that the system cannot create", { skip: !fs.existsSync("/proc/self") }, async () => {
   const { code, output } = await startAndFail({ dataFolder: "/proc/nope/deeper" });
   assert.equal(code, 1);
   assert.match(output, /^perpd cannot start: ENOENT: .*\/proc\/nope/m);
@@ -35,7 +35,7 @@ test("a folder that the system does not make is named at once", { skip: !fs.exis
   assert.match(copied.stderr, /^not done: ENOENT: .*\/proc\/nope/);
 });
 
-test("a file in the place of the data folder is named", async () => {
+test("an error names a file that stands where the data folder should be", async () => {
   const file = join(folder, "file");
   fs.writeFileSync(file, "");
   const { code, output } = await startAndFail({ dataFolder: file });
@@ -43,7 +43,7 @@ test("a file in the place of the data folder is named", async () => {
   assert.match(output, /^perpd cannot start: ENOTDIR: .*\/file'/m);
 });
 
-test("a folder in the place of a file is named, whatever is done with the exchange", async () => {
+test("every command names a folder that stands where a file should be", async () => {
   const dir = join(folder, "misplaced");
   for (const name of ["genesis.json", "instruments.json", "secret.key", "log/log-0000000000000001.seg"]) {
     fs.cpSync(data, dir, { recursive: true });
@@ -63,7 +63,7 @@ test("a folder in the place of a file is named, whatever is done with the exchan
   }
 });
 
-test("who no longer reads what is said does not end what was asked for", async () => {
+test("a reader that closes the output does not end the command", async () => {
   const restored = join(folder, "unheard");
   for (const args of [
     ["verify", data],
@@ -81,7 +81,7 @@ test("who no longer reads what is said does not end what was asked for", async (
   assert.equal((await perpd("verify", restored)).code, 0);
 });
 
-test("a disk that takes no more is named with what was to be written", { skip: process.platform !== "linux" }, () => {
+test("an error of a full disk names the file that could not be written", { skip: process.platform !== "linux" }, () => {
   // In blocks of 512 bytes: the first stops the making of a table, the second a commit.
   for (const limit of [32, 64]) {
     const start = `ulimit -f ${limit} && exec "$0" "$1" start --port 0 --data "$2"`;
@@ -92,7 +92,7 @@ test("a disk that takes no more is named with what was to be written", { skip: p
   }
 });
 
-test("a copy is not made within what is copied", async () => {
+test("a copy cannot be made within its source", async () => {
   const link = join(folder, "link");
   fs.symlinkSync(data, link);
   const before = contentOf(data);
@@ -113,7 +113,7 @@ test("a copy is not made within what is copied", async () => {
 const inOtherNetwork = (...command: string[]) => spawnSync("unshare", ["-n", ...command], { encoding: "utf8" });
 const locksIn = (dir: string): string[] => fs.readdirSync(dir).filter((name) => name.endsWith(".sock"));
 
-test("a folder is in use under another name, too, and for who shares only the folder, until its process has ended", async () => {
+test("a folder is in use under every name, and in other containers, until its process has ended", async () => {
   const [named, renamed] = [join(folder, "named"), join(folder, "renamed".padEnd(120, "-"))];
   const server = await startServer({ dataFolder: named });
   try {
@@ -138,18 +138,18 @@ test("a folder is in use under another name, too, and for who shares only the fo
   assert.deepEqual(locksIn(renamed), []);
 });
 
-test("a link that leads nowhere is no place for a copy, and stays", async () => {
+test("a link that points to nothing is refused as a target, and stays", async () => {
   const link = join(folder, "dangling");
   fs.symlinkSync(join(folder, "gone", "long", "ago"), link);
   for (const command of ["backup", "restore"]) {
     const { code, stderr } = await perpd(command, data, link);
     assert.equal(code, 2);
-    assert.match(stderr, /dangling: a link that leads nowhere$/m);
+    assert.match(stderr, /dangling: this link points to nothing$/m);
     assert.ok(fs.lstatSync(link).isSymbolicLink());
   }
 });
 
-test("of two copies into one empty folder the second is refused, and leaves the first alone", async () => {
+test("of two copies to one empty folder the second is refused and does not harm the first", async () => {
   const [from, to] = [join(folder, "slow"), join(folder, "shared")];
   fs.cpSync(data, from, { recursive: true });
   fs.mkdirSync(to);
@@ -164,7 +164,7 @@ test("of two copies into one empty folder the second is refused, and leaves the 
   fs.closeSync(fd);
   const { code, stderr } = await second;
   assert.equal(code, 2);
-  assert.match(stderr, /shared: another copy is being made there/);
+  assert.match(stderr, /shared: another copy to this folder is in progress/);
   assert.deepEqual(fs.readdirSync(to), ofFirst);
 });
 
@@ -197,7 +197,7 @@ function fill(disk: string): void {
   fs.closeSync(fd);
 }
 
-test("a disk without room for a copy is no damage", { skip }, async (t) => {
+test("a disk without room for a copy is not reported as damage", { skip }, async (t) => {
   const disk = join(folder, "small-disk");
   mount(t, disk, "-t", "tmpfs", "-o", "size=16k", "tmpfs");
   for (const command of ["backup", "restore"]) {
@@ -208,7 +208,7 @@ test("a disk without room for a copy is no damage", { skip }, async (t) => {
   }
 });
 
-test("a disk without room for what reading a database takes is no damage", { skip }, async (t) => {
+test("a disk without room for LMDB's lock file is not reported as damage", { skip }, async (t) => {
   const disk = join(folder, "full-disk");
   mount(t, disk, "-t", "tmpfs", "-o", "size=40m", "tmpfs");
   const [copy, target] = [join(disk, "copy"), join(folder, "of-full-disk")];
@@ -225,7 +225,7 @@ test("a disk without room for what reading a database takes is no damage", { ski
   }
 });
 
-test("a folder that may only be read is copied if nobody writes to it", { skip }, async (t) => {
+test("a read-only folder can be copied if nobody writes to it", { skip }, async (t) => {
   const [written, read] = [join(folder, "written"), join(folder, "read")];
   const server = await startServer({ dataFolder: written });
   t.after(() => server.dispose());
@@ -235,7 +235,7 @@ test("a folder that may only be read is copied if nobody writes to it", { skip }
   assert.equal(code, 2);
   assert.match(
     stderr,
-    /read is in use by another perpd: stop it first, or let the backup write to database\/lock\.mdb/,
+    /read is in use by another perpd: stop it first, or give this user write permission on database\/lock\.mdb/,
   );
   assert.equal(fs.existsSync(target), false);
   await server.stop();
@@ -245,7 +245,7 @@ test("a folder that may only be read is copied if nobody writes to it", { skip }
 const inOtherProcesses = (...command: string[]) => ["--pid", "--fork", "--kill-child", ...command];
 const mayUnshare = spawnSync("unshare", inOtherProcesses("true")).status === 0;
 
-test("an exchange is copied from a container where processes have the same numbers", {
+test("an exchange can be copied from a container with the same process ids", {
   skip: !mayUnshare,
 }, async (t) => {
   const reader = spawn("unshare", inOtherProcesses(process.execPath, READER, data));
@@ -256,7 +256,7 @@ test("an exchange is copied from a container where processes have the same numbe
   assert.deepEqual([status, stderr], [0, ""]);
 });
 
-test("a folder that has lost its database is damaged, and gets no other", async () => {
+test("a folder that has lost its database is damaged, and no new one is created", async () => {
   const lost = join(folder, "lost");
   fs.cpSync(data, lost, { recursive: true });
   for (const loss of [
@@ -279,7 +279,7 @@ test("a folder that has lost its database is damaged, and gets no other", async 
   }
 });
 
-test("a database of an older version is not called damaged: it is said what to do; one that has lost a table is", async () => {
+test("a database of an older version gives advice; one that has lost a table is damaged", async () => {
   const [older, damaged] = [join(folder, "older"), join(folder, "damaged")];
   for (const dir of [older, damaged]) {
     fs.cpSync(data, dir, { recursive: true });
@@ -297,7 +297,7 @@ test("a database of an older version is not called damaged: it is said what to d
     assert.equal(code, 2, stderr);
     assert.match(
       stderr,
-      /older: an older version has written .* with the version that wrote it, or start this one on it/,
+      /older: the database was written by an older version: use the version that wrote it, or start .* this version on it/,
     );
   }
   const { code, stderr } = await perpd("verify", damaged);

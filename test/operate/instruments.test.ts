@@ -59,29 +59,33 @@ const REFUSED: [what: string, config: string[], says: RegExp][] = [
   [
     "another step",
     configured({ ...BTC, stepSize: "0.0001", maxQuantity: "10" }, ETH, SOL),
-    /BTC-PERP was begun with stepSize 0\.001, it cannot become 0\.0001/,
+    /BTC-PERP was first started with stepSize 0\.001; this cannot be changed to 0\.0001/,
   ],
   [
     "another tick",
     configured({ ...BTC, tickSize: "0.2" }, ETH, SOL),
-    /BTC-PERP was begun with tickSize 0\.1, it cannot become 0\.2/,
+    /BTC-PERP was first started with tickSize 0\.1; this cannot be changed to 0\.2/,
   ],
   [
     "another symbol under an id",
     configured({ ...BTC, symbol: "XBT-PERP" }, ETH, SOL),
-    /BTC-PERP was begun with symbol BTC-PERP, it cannot become XBT-PERP/,
+    /BTC-PERP was first started with symbol BTC-PERP; this cannot be changed to XBT-PERP/,
   ],
   [
     "another base asset",
     configured({ ...BTC, baseAsset: "XBT" }, ETH, SOL),
-    /BTC-PERP was begun with baseAsset BTC, it cannot become XBT/,
+    /BTC-PERP was first started with baseAsset BTC; this cannot be changed to XBT/,
   ],
   [
     "another id of a symbol",
     configured(BTC, ETH, { ...SOL, id: 4 }),
-    /SOL-PERP was begun with id 3, it cannot become 4/,
+    /SOL-PERP was first started with id 3; this cannot be changed to 4/,
   ],
-  ["a symbol left out", configured(BTC, SOL), /ETH-PERP \(id 2\) is missing, and the data folder has it: keep it/],
+  [
+    "a symbol left out",
+    configured(BTC, SOL),
+    /ETH-PERP \(id 2\) is missing, but the data folder has state of it: keep it/,
+  ],
 ];
 
 for (const [what, config, says] of REFUSED)
@@ -104,7 +108,7 @@ for (const [what, config, says] of REFUSED)
     assert.deepEqual(contentOf(dir), before);
   });
 
-test("fees, limits and the order of the list may change, instruments may be added; from then on they belong to the folder", async () => {
+test("fees, limits and order may change, and added instruments are recorded", async () => {
   const dir = copyOf(begun);
   const cheap = { ...BTC, tickSize: "0.10", takerFeeRate: "0.0001", maxOpenOrders: 10, priceBand: "0.1" };
   const more = configured(SOL, cheap, ETH, XRP);
@@ -124,7 +128,7 @@ test("fees, limits and the order of the list may change, instruments may be adde
   assert.match(output, /XRP-PERP \(id 4\) is missing/);
 });
 
-test("a maximum price below what rests in the book, or below the index price, is refused", async () => {
+test("a maximum price below a resting order or below the index price is refused", async () => {
   for (const [maxPrice, says] of [
     ["50000", /BTC-PERP\.maxPrice: 50000 is below an order of the data folder, 6[05]000/],
     ["64999.9", /BTC-PERP\.maxPrice: 64999\.9 is below (an order|the index price) of the data folder, 65000/],
@@ -156,7 +160,7 @@ test("a maximum price below what rests in the book, or below the index price, is
   }
 });
 
-test("what waits for a price above the maximum goes on waiting", async () => {
+test("an order that waits for a price above the maximum goes on waiting", async () => {
   const dir = copyOf(begun);
   const stop = { symbol: "BTC-PERP", side: "BUY", type: "STOP_MARKET", triggerPrice: "90000", quantity: "0.1" };
   const first = await start(dir, configured(BTC, ETH, SOL));
@@ -180,7 +184,7 @@ test("what waits for a price above the maximum goes on waiting", async () => {
   }
 });
 
-test("a copy knows what it was begun with", async () => {
+test("a copy includes the recorded instruments", async () => {
   const backup = join(folder, "backup");
   const restored = join(folder, "of-backup");
   assert.equal((await perpd("backup", begun, backup)).code, 0);
@@ -189,11 +193,11 @@ test("a copy knows what it was begun with", async () => {
     assert.deepEqual(fs.readFileSync(join(dir, RECORD)), fs.readFileSync(join(begun, RECORD)));
 });
 
-test("a record that cannot be read is damage, and is not made anew", async () => {
+test("an unreadable instruments.json is damage and is not replaced", async () => {
   const dir = copyOf(begun);
   for (const [text, says] of [
     ['{ "formatVersion": 1, "instruments": [{ "id": 1 }] }', /instruments\.json: cannot be read/],
-    ['{ "formatVersion": 2 }', /instruments\.json: is of format 2, this program reads 1/],
+    ['{ "formatVersion": 2 }', /instruments\.json: has format 2, this program reads format 1/],
   ] as const) {
     fs.writeFileSync(join(dir, RECORD), text);
     const { code, stderr } = await perpd("verify", dir);
@@ -206,13 +210,13 @@ test("a record that cannot be read is damage, and is not made anew", async () =>
   }
 });
 
-test("in a folder from before there was a record, nothing may be left out at its first start; then there is one", async () => {
+test("a folder without instruments.json needs all its instruments at the first start, which writes the file", async () => {
   const dir = copyOf(begun);
   const record = fs.readFileSync(join(dir, RECORD), "utf8");
   fs.rmSync(join(dir, RECORD));
   const before = contentOf(dir);
   const one = configured(BTC, SOL);
-  const says = /no instrument has the id 2, and the data folder has state of it: keep it/;
+  const says = /no instrument has the id 2, but the data folder has state of it: keep it/;
   const started = await startAndFail({ dataFolder: dir, quiet: false, flags: one });
   assert.equal(started.code, 2);
   assert.match(started.output, says);
@@ -231,7 +235,7 @@ test("in a folder from before there was a record, nothing may be left out at its
   assert.equal(fs.readFileSync(join(dir, RECORD), "utf8"), record);
 });
 
-test("what only the log has of an instrument counts as well", async () => {
+test("state that only the log holds counts as well", async () => {
   const dir = join(folder, "logged");
   const server = await startSmall(dir, { PERPD_SNAPSHOT_INTERVAL_MS: "3600000" });
   await new Operator(server).setIndex("ETH-PERP", "3000");

@@ -12,7 +12,7 @@ import { append, assertReads, HEADER_BYTES, open, SEGMENT_BYTES, temporary } fro
 const RECORDS = 60;
 const PAYLOAD_BYTES = 400;
 
-test("a log that grows and is trimmed while it is pinned is copied from where it began", (t) => {
+test("a log that grows and is trimmed during the copy is copied from its first pinned segment", (t) => {
   const dir = temporary(t);
   const to = join(temporary(t), "copy");
   const log = open(dir);
@@ -32,7 +32,7 @@ test("a log that grows and is trimmed while it is pinned is copied from where it
   assertReads(to, written);
 });
 
-test("segments that came and went between two looks are missed, not passed over", (t) => {
+test("segments that were created and removed between two pins are an error", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   append(log, 1, PAYLOAD_BYTES);
@@ -46,7 +46,7 @@ test("segments that came and went between two looks are missed, not passed over"
   log.close();
 });
 
-test("an empty segment that was replaced under its name is copied as it is now", (t) => {
+test("an empty segment that was replaced under the same name is copied in its new form", (t) => {
   const dir = temporary(t);
   const to = join(temporary(t), "copy");
   const log = open(dir);
@@ -62,7 +62,7 @@ test("an empty segment that was replaced under its name is copied as it is now",
   assertReads(to, written);
 });
 
-test("a torn tail is left behind, and from then on the copy's end is vouched for", (t) => {
+test("a torn tail is not copied, and a watermark proves the end of the copy", (t) => {
   const dir = temporary(t);
   const to = join(temporary(t), "copy");
   const log = open(dir);
@@ -86,7 +86,7 @@ test("a torn tail is left behind, and from then on the copy's end is vouched for
   assert.throws(() => verifyLog(to), /the record is damaged.*says that it was on disk/);
 });
 
-test("what was written behind the reader's back, before records that it saw, is read again", (t) => {
+test("records written during the scan are read again", (t) => {
   const dir = temporary(t);
   const to = join(temporary(t), "copy");
   const log = open(dir);
@@ -119,7 +119,7 @@ test("what was written behind the reader's back, before records that it saw, is 
   assertReads(to, written);
 });
 
-test("a record that rotted in the source is not taken for its end", (t) => {
+test("a damaged record in the source is not taken for the end of the log", (t) => {
   const dir = temporary(t);
   const to = join(temporary(t), "copy");
   const log = open(dir);

@@ -92,12 +92,12 @@ function anOpenOrder(database: Database): OrderRecord {
   return found;
 }
 
-test("a sound folder: what recovers is what the exchange was, and nothing of the folder changes", async () => {
+test("a sound folder recovers to the state of the exchange, and nothing in it changes", async () => {
   const before = contentOf(sound);
   const { code, stdout, stderr } = await perpd("verify", sound);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /^sound$/m);
-  assert.match(stdout, /turns 1 to \d+ in [3-9] segments/);
+  assert.match(stdout, /transactions 1 to \d+ in [3-9] segments/);
   assert.match(
     stdout,
     /database {3}\d+ values in \d+ tables; snapshots through [1-9]\d* at least, history through [1-9]/,
@@ -107,7 +107,7 @@ test("a sound folder: what recovers is what the exchange was, and nothing of the
   assert.deepEqual(contentOf(sound), before);
 });
 
-test("a folder that an exchange runs on is not looked into", async () => {
+test("the folder of a running exchange is refused", async () => {
   const server = await startSmall();
   try {
     for (const args of [
@@ -157,17 +157,17 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     },
     /the log begins with \d+, but 2 is needed/,
   ],
-  ["no log at all", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
+  ["no log at all", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /the log is missing/],
   [
     "a flipped byte of a row in a page of the database",
     (dir) => change(dataFile(dir), (bytes) => flipMarks(bytes, 3)),
     /table \w+, key .*: wrong checksum/,
   ],
-  ["half a database", (dir) => fs.truncateSync(dataFile(dir), 65536), /LMDB cannot read it|table |MDB_/],
+  ["half a database", (dir) => fs.truncateSync(dataFile(dir), 65536), /LMDB cannot read the database|table |MDB_/],
   [
     "zeros in the database's first pages",
     (dir) => change(dataFile(dir), (bytes) => bytes.fill(0, 0, 8192)),
-    /LMDB cannot read it|table |MDB_/,
+    /LMDB cannot read the database|table |MDB_/,
   ],
   [
     "the database of another exchange",
@@ -178,7 +178,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
   [
     "the secret of another exchange",
     (dir) => fs.writeFileSync(join(dir, "secret.key"), Buffer.alloc(32, 7)),
-    /secret\.key is not the one that the API keys of this exchange were made with/,
+    /secret\.key is not the key that the API secrets of this exchange were encrypted with/,
   ],
   ["no genesis", (dir) => fs.rmSync(join(dir, "genesis.json")), /genesis\.json was lost/],
   [
@@ -191,7 +191,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
         row.balanceQuanta++;
         batch.put(database.snapshotRows, key, row);
       }),
-    /the recovered state is not sound:[\s\S]*but deposits − withdrawals are/,
+    /the recovered state has faults:[\s\S]*but deposits − withdrawals are/,
   ],
   [
     "an order that the index has otherwise",
@@ -216,7 +216,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
       rewrite(dir, (database, batch) => {
         batch.put(database.orders, 12345, anOpenOrder(database));
       }),
-    /table orders, key 12345: a row that belongs under another key/,
+    /table orders, key 12345: the row belongs under another key/,
   ],
 ];
 
@@ -245,11 +245,11 @@ test("damage ends the program with 1", async () => {
   // A segment may be gone because the exchange has removed it meanwhile, but not each time that is looked.
   const copied = await perpd("backup", dir, join(folder, "of-damaged"));
   assert.equal(copied.code, 1);
-  assert.match(copied.stderr, /^damaged: the log's log-\d+\.seg is missing, or was gone too soon/);
+  assert.match(copied.stderr, /^damaged: the log segment log-\d+\.seg is missing, or was removed during the copy/);
   assert.equal(fs.existsSync(join(folder, "of-damaged")), false);
 });
 
-test("a folder that a newer version has written is refused, and not called damaged", async () => {
+test("a folder written by a newer version is refused and not called damaged", async () => {
   const dir = join(folder, "newer");
   fs.cpSync(sound, dir, { recursive: true });
   const later = blank(defineMessage(60_301, "OfALaterVersion", {}));

@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { open } from "lmdb";
 import { DEFAULT_MAP_BYTES } from "./database.ts";
 
-/** The copy could not be written: nothing is said about what was copied. */
+/** The copy could not be written. This says nothing about the source. */
 export class DatabaseCopyError extends Error {
   override name = "DatabaseCopyError";
 }
 
-/** Of what went wrong LMDB tells the text alone: its own begin so, and the other is the system's of a file that was cut short. */
-const IN_THE_SOURCE = /^(MDB_|Bad address)/;
+/** LMDB's errors have only a text. Its own begin with MDB_. The other is the system's for a source file that was cut short. */
+const SOURCE_ERROR = /^(MDB_|Bad address)/;
 
 /**
- * Copies the database in the folder `from` into a new folder `to`: one state of it, as of some moment of the call, also
- * while another process writes (LMDB knows its readers by the lock file beside the database). Looks into no table, so it
- * copies damage as it is. On disk when it resolves; its name is not, that is for the caller to sync.
- * Throws DatabaseCopyError when the disk does not take it.
+ * Copies the database in the folder `from` to the new folder `to`: one consistent state, as of some moment during the call.
+ * Another process may write meanwhile: LMDB knows its readers by the lock file beside the database. Does not read tables, so
+ * it copies damage as it is. The content is durable when it resolves. The caller must sync the parent directory. Throws
+ * DatabaseCopyError if the copy cannot be written.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   mkdirSync(to);
@@ -30,7 +30,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
     await root.backup(to, false);
   } catch (error) {
     const { message } = error as Error;
-    throw IN_THE_SOURCE.test(message) ? error : new DatabaseCopyError(`${to}: ${message}`, { cause: error });
+    throw SOURCE_ERROR.test(message) ? error : new DatabaseCopyError(`${to}: ${message}`, { cause: error });
   } finally {
     await root.close();
   }

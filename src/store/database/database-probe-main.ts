@@ -1,7 +1,7 @@
 import { must } from "../../assert.ts";
 import { openDatabase } from "./database.ts";
 
-/** See database-probe.ts. Arguments: the folder. Exit code 0: every row of the snapshots is there and sound. */
+/** Child program of database-probe.ts. Argument: the folder. Exit code 0 if every snapshot and index row can be read. */
 try {
   const database = openDatabase(must(process.argv[2], "the folder"), { readOnly: true });
   database.snapshotHeads.verify();

@@ -35,37 +35,37 @@ import { ShortLivedOrderTable } from "./short-lived-orders.ts";
 import { type Key, RowTable } from "./table.ts";
 import { WriteBatch } from "./write-batch.ts";
 
-/** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
+/** Address space, not disk: the file grows as it is written. Generous, since a later remapping would keep the old map too. */
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
 const MAX_TABLES = 32;
 const GENESIS_KEY = "genesis";
 
 export interface DatabaseOptions {
-  /** For every thread but the one that writes. The database must exist. */
+  /** For every thread except the writer. The database must exist. */
   readOnly?: boolean;
-  /** The most that the database can ever hold. */
+  /** The maximum size of the database. */
   mapSizeBytes?: number;
-  /** Skips the check of the file in a process of its own. */
+  /** False skips the check of the file in a child process. */
   probe?: boolean;
 }
 
-/** A commit failed: nothing of it is in the database. Stop, and recover from the log; a retry may lie. */
+/** A commit failed and nothing of it is in the database. Stop and recover from the log: a retry may report a false success. */
 export class DatabaseWriteError extends Error {
   override name = "DatabaseWriteError";
 }
 
 /**
- * Opens the database in `dir`, or makes it where there was no exchange before. One thread of one process opens it for
- * writing, and first; any thread of that process may then open it for reading: LMDB shares one environment among them.
+ * Opens the database in the data folder `dir`, or creates it for a new exchange. One thread opens it for writing first. Then
+ * any thread of the process may open it for reading: LMDB shares one environment among them.
  *
- * Throws DatabaseCorruptError when the database is missing, empty or damaged, or belongs to another exchange.
+ * Throws DatabaseCorruptError if the database is missing, empty or damaged, or belongs to another exchange.
  */
 export function openDatabase(dir: string, options: DatabaseOptions = {}): Database {
   const { readOnly = false, mapSizeBytes = DEFAULT_MAP_BYTES, probe = true } = options;
   const path = databaseOf(dir);
   const known = readGenesis(dir);
   const isFresh = !isInitialised(dir);
-  if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: a database without genesis.json`);
+  if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: the database has no genesis.json`);
   if (!isFresh) requireDatabase(path);
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
@@ -81,19 +81,19 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   return database;
 }
 
-/** All tables of one environment. See rows.ts for what stands in them. */
+/** All tables of the LMDB environment. Their rows are declared in history-schema.ts. */
 export class Database {
   readonly genesis: Genesis;
   readonly genesisRecords: RowTable<GenesisRecord>;
   /** actorId */
   readonly snapshotHeads: RowTable<SnapshotRecord>;
-  /** [actorId, table, key] → a row as the actor handed it over */
+  /** [actorId, table, key] → a row of the actor's snapshot */
   readonly snapshotRows: RowTable;
   /** "history" */
   readonly index: RowTable<IndexRecord>;
-  /** orderId; of all orders that a batch has left open */
+  /** orderId; every order that was open at the end of a batch */
   readonly orders: RowTable<OrderRecord>;
-  /** Leads to all others, which stand in closedOrders. */
+  /** Leads to all other orders, which are in closedOrders only. */
   readonly shortLivedOrders: ShortLivedOrderTable;
   /** [generation, accountId, clientOrderId] */
   readonly clientOrders: RowTable<ClientOrderRecord>;
@@ -119,8 +119,8 @@ export class Database {
 
   constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
     this.genesis = genesis;
-    // overlappingSync would let a commit be seen, and be acknowledged, whose sync then fails. The cache is per thread
-    // and not told of other threads' writes.
+    // With overlappingSync a commit could be seen and acknowledged before its sync fails. The cache is per thread and does
+    // not see the writes of other threads.
     this.root = open<Uint8Array, Key>(path, {
       overlappingSync: false,
       mapSize: mapSizeBytes,
@@ -157,29 +157,29 @@ export class Database {
   }
 
   /**
-   * [OPEN_INTEREST, instrumentId, openTime]: see open-interest-fold.ts. Among the candles, since verify would miss a table
-   * of its own in a folder from before.
+   * [OPEN_INTEREST, instrumentId, openTime]: see open-interest-fold.ts. These rows are in the table of candles. A table of
+   * their own would be reported as missing in folders of older versions.
    */
   get openInterest(): RowTable<OpenInterestRecord> {
     return this.candles as RowTable as RowTable<OpenInterestRecord>;
   }
 
   /**
-   * Throws DatabaseCorruptError where there is a table that is none of these. A name that has rotted leads nowhere: the table
-   * that is meant would be an empty one, its rows gone without a word.
+   * Throws DatabaseCorruptError for an unknown table. If a table's name were damaged, LMDB would silently create an empty
+   * table under the right name.
    */
   refuseUnknownTables(): void {
     const names = [...this.root.getKeys()].map(String);
     const { entryCount } = this.root.getStats() as { entryCount: number };
-    const strange = names.filter((name, i) => !this.tableNames.has(name) || names.indexOf(name) !== i);
-    if (strange.length > 0) throw new DatabaseCorruptError(`tables that are not this program's: ${strange.join(", ")}`);
+    const unknown = names.filter((name, i) => !this.tableNames.has(name) || names.indexOf(name) !== i);
+    if (unknown.length > 0) throw new DatabaseCorruptError(`unknown tables in the database: ${unknown.join(", ")}`);
     if (names.length !== entryCount)
       throw new DatabaseCorruptError(`${names.length} of ${entryCount} tables can be found`);
   }
 
-  /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
+  /** Does all writes of the batch or none. Durable when it returns. Empties the batch. Throws DatabaseWriteError. */
   commit(batch: WriteBatch): void {
-    // A backup that was killed would keep the pages of the state that it read from being used again.
+    // Frees the reader slot of a backup that was killed. It would keep old pages from being reused.
     this.root.readerCheck();
     try {
       this.root.transactionSync(() => {
@@ -192,8 +192,8 @@ export class Database {
   }
 
   /**
-   * The next read sees the latest commit. lmdb-js keeps one state in view until the event loop turns; a thread that
-   * blocks would see old data, and keep its pages from being used again.
+   * Makes the next read see the latest commit. lmdb-js keeps one read transaction open until the next event-loop iteration.
+   * A thread that blocks would see old data and keep old pages from being reused.
    */
   refresh(): void {
     this.root.resetReadTxn();
@@ -204,7 +204,7 @@ export class Database {
   }
 }
 
-/** Settles whose database this is. */
+/** Checks which exchange the database belongs to. Records it in a fresh one. */
 function checkOwner(database: Database, dir: string, isFresh: boolean): void {
   const { genesis } = database;
   const marker = database.genesisRecords.get(GENESIS_KEY);
@@ -220,7 +220,7 @@ function checkOwner(database: Database, dir: string, isFresh: boolean): void {
   database.refresh();
 }
 
-/** Throws DatabaseCorruptError: LMDB would make a new one in its place. `path`: the folder of the database. */
+/** Throws DatabaseCorruptError if there is none, since LMDB would create one. `path` is the folder of the database. */
 export function requireDatabase(path: string): void {
   if (!isPresent(path)) throw new DatabaseCorruptError(`${path}: the database is missing or empty`);
 }

@@ -1,20 +1,20 @@
 import { assert } from "../../assert.ts";
 
 /**
- * Encoded rows (wire/codec.ts) as they are stored: most fields of a row are zero or small, and most rows differ little from
- * the row before them under the same key. A row is a string of 64-bit words, the first of them its head; each word is
- * compared with the word at its place in the row before, or with zero.
+ * The compact form of encoded rows (wire/codec.ts) in the database. Most fields are zero or small, and most rows differ little
+ * from the row before them under the same key. A row is a sequence of 64-bit words, the first of which is its head. Each word
+ * is compared with the word at the same index of the row before, or with zero.
  *
- *     u8  which of the next eight words are different, the lowest bit first; behind it what these are:
- *         a head     varint: its low half (code, number of fields); varint: words of the row, itself included
- *         a number   varint: how far it is from the other, zigzag; never 0
- *         text       0; then this word and all that follow in the row, as they are
- *     ...             the next eight, until the row ends
+ *     u8  a bit for each of the next eight words that differ, lowest bit first; then for each of these:
+ *         a head     varint: its low half (code, number of fields); varint: the number of words, head included
+ *         a number   varint: the difference to the other word, zigzag encoded; never 0
+ *         text       0; then this word and all following words of the row, unchanged
+ *     ...             the next eight words, until the row ends
  *
- * Nothing here knows the shapes: words that say a whole number as f64 are numbers, whatever else does is text.
+ * This module does not know message schemas. A word that is a whole number as f64 counts as a number, any other as text.
  */
 
-/** Encoded rows, each at a multiple of 8. */
+/** A buffer of encoded rows, each at an offset that is a multiple of 8. */
 export class RowBuffer {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -28,7 +28,7 @@ export class RowBuffer {
     this.doubles = new Float64Array(this.bytes.buffer);
   }
 
-  /** A copy that has room for `bytes`, and for as many again as this one. */
+  /** A copy with room for at least `bytes` and at least twice the size. */
   enlarged(bytes: number): RowBuffer {
     const length = Math.max(2 * this.bytes.length, (bytes + 7) & ~7);
     const larger = new RowBuffer(length);
@@ -39,16 +39,17 @@ export class RowBuffer {
 
 const FIRST_BYTES = 1 << 16;
 
-/** Further apart than this, numbers go as text: a zigzag must stay a safe integer. */
+/** Larger differences are stored as text, since a zigzag value must be a safe integer. */
 const MAX_DIFFERENCE = 2 ** 52;
-/** Of rows that one value holds, unpacked: what is asked for beyond it was never written. */
+/** No value unpacks to more than this. A larger size means damage. */
 const MAX_UNPACKED_BYTES = 16 * 1024 * 1024;
 
-/** An upper bound of what a row of so many bytes takes packed. */
+/** An upper bound for the packed size of a row of `rowBytes`. */
 export const maxPackedBytes = (rowBytes: number): number => rowBytes + (rowBytes >> 3) + 16;
 
 /**
- * Packs the row at byte `at` of `rows` behind the one at `before` (−1 = it is the first), and returns where it ends in `to`.
+ * Packs the row at byte `at` of `rows` to offset `end` of `to`. `before` is the row before it under the same key, or −1.
+ * Returns the new end.
  */
 export function packRow(rows: RowBuffer, at: number, before: number, to: Uint8Array, end: number): number {
   const { halves, doubles } = rows;
@@ -89,13 +90,13 @@ export function packRow(rows: RowBuffer, at: number, before: number, to: Uint8Ar
   return end;
 }
 
-/** Unpacks values, one after the other. */
+/** Unpacks values. Reuses its buffer. */
 export class Unpacker {
   private rows = new RowBuffer(FIRST_BYTES);
   private from: Uint8Array = new Uint8Array(0);
   private at = 0;
 
-  /** The rows that packRow() has left in `from`, back to back. */
+  /** Returns the rows that packRow() wrote to `from`, back to back, in a new array. Throws AssertionError on damage. */
   unpack(from: Uint8Array): Uint8Array {
     this.from = from;
     this.at = 0;
@@ -106,11 +107,11 @@ export class Unpacker {
       end = this.unpackRow(row, before);
       before = row;
     }
-    assert(this.at === from.length, "packed rows end behind their value");
+    assert(this.at === from.length, "packed rows do not end with their value");
     return this.rows.bytes.slice(0, end << 3);
   }
 
-  /** Unpacks a row to word `row`, behind the one at word `base` (−1 = it is the first). Returns the word behind it. */
+  /** Unpacks a row to word `row`. `base` is the word of the row before it, or −1. Returns the word after the row. */
   private unpackRow(row: number, base: number): number {
     let map = this.byte();
     const words = this.beginRow(row, base, (map & 1) !== 0);
@@ -124,7 +125,7 @@ export class Unpacker {
           this.copyText(bytes, word << 3, (row + words) << 3);
           return row + words;
         }
-        // It stands there as it is in the row before.
+        // The word already holds the value of the row before.
         doubles[word] += (zigzag & 1) === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
       }
       group += 8;
@@ -132,7 +133,7 @@ export class Unpacker {
     }
   }
 
-  /** Sets the row's head, and all words behind it to those of the row before. Returns how many there are with the head. */
+  /** Sets the row's head and copies all other words from the row before. Returns the number of words, head included. */
   private beginRow(row: number, base: number, hasHead: boolean): number {
     const before = this.rows.halves;
     const baseWords = base < 0 ? 0 : wordsAt(before, base);
@@ -150,14 +151,14 @@ export class Unpacker {
 
   private copyText(to: Uint8Array, at: number, end: number): void {
     const length = end - at;
-    assert(this.at + length <= this.from.length, "packed rows end behind their value");
+    assert(this.at + length <= this.from.length, "packed rows do not end with their value");
     to.set(this.from.subarray(this.at, this.at + length), at);
     this.at += length;
   }
 
   private byte(): number {
     const byte = this.from[this.at++];
-    assert(byte !== undefined, "packed rows end behind their value");
+    assert(byte !== undefined, "packed rows do not end with their value");
     return byte;
   }
 
@@ -175,17 +176,17 @@ export class Unpacker {
     const bytes = (row + words) << 3;
     assert(
       words > 0 && words <= MAX_UNPACKED_BYTES >> 3 && bytes <= MAX_UNPACKED_BYTES,
-      "packed rows of no sound size",
+      "packed rows have an impossible size",
     );
     if (bytes <= this.rows.bytes.length) return;
     this.rows = this.rows.enlarged(bytes);
   }
 }
 
-/** Of the row whose head is the word at `row`. */
+/** The number of words of the row whose head is at word `row`. */
 const wordsAt = (halves: Int32Array, row: number): number => 1 + (halves[2 * row + 1] >>> 3);
 
-/** Of a whole number from 0 to 2^53, seven bits a byte. */
+/** Writes a whole number from 0 to 2^53 with seven bits per byte. Returns the offset after it. */
 function putVarint(to: Uint8Array, at: number, value: number): number {
   let rest = value;
   if (value > 0x7fffffff) {

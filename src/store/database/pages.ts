@@ -1,22 +1,22 @@
-/** A list, newest first: at most `limit` rows behind `cursor`. */
+/** A query for at most `limit` rows of a list, newest first, from `cursor` on. */
 export interface PageQuery {
   /** At least 1. */
   limit: number;
   /** A `nextCursor` of the same list. */
   cursor?: string | undefined;
-  /** Both included, in ms. */
+  /** Both ends included, in ms. */
   startTime?: number | undefined;
   endTime?: number | undefined;
 }
 
 export interface Page<Row> {
-  /** May be shorter than the limit, also empty, while more follows: a filter ends its search after so many rows. */
+  /** May hold fewer rows than the limit, even none, although more follow: a search examines a limited number of rows. */
   data: Row[];
   /** Null = nothing follows. */
   nextCursor: string | null;
 }
 
-/** The cursor was not given out for this list. */
+/** The cursor does not belong to this list. */
 export class BadCursorError extends Error {
   override name = "BadCursorError";
 }
@@ -24,14 +24,14 @@ export class BadCursorError extends Error {
 const CURSOR = /^\d{1,16}(\.\d{1,16})*$/;
 
 export const TRADE_CURSOR_NUMBERS = 3;
-/** The cursor of the page that begins with this trade, which need not stand in the history yet. */
+/** The cursor of a page that begins with this trade. The history need not hold the trade yet. */
 export const tradeCursor = ({ time, sequence, tradeId }: { time: number; sequence: number; tradeId: number }): string =>
   printCursor([time, sequence, tradeId]);
 
-/** Whole numbers as a cursor. */
+/** Prints whole numbers as a cursor. */
 export const printCursor = (numbers: readonly number[]): string => numbers.join(".");
 
-/** The numbers of a cursor, of which there must be `count`. Throws BadCursorError. */
+/** Parses a cursor of `count` numbers. Throws BadCursorError. */
 export function parseCursor(cursor: string, count: number): number[] {
   const numbers = CURSOR.test(cursor) ? cursor.split(".").map(Number) : [];
   if (numbers.length === count && numbers.every(Number.isSafeInteger)) return numbers;

@@ -6,49 +6,49 @@ import type { SeriesPosition } from "./series.ts";
 import { Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
-const PLACES_PER_CHUNK = 64;
-/** In the place of what is held. */
+const LOCATIONS_PER_CHUNK = 64;
+/** Marks an order that has not ended. */
 const OPEN = -1;
 /** Not an index. */
 const NONE = -1;
 
-/** Where an order stands: a row of its account's closed orders. */
+/** The position of an order in its account's list of closed orders. */
 export interface OrderLocation extends SeriesPosition {
   accountId: number;
 }
 
 /**
- * Brief orders have ended before the batch that places them is written: most orders have. They are written once, into the
- * list of their account's closed orders, and have no row of their own. Ids only grow from batch to batch, so this table,
- * which leads from an id to the list, only grows at its end, many under one key.
+ * The locations of short-lived orders: those that ended within the batch that placed them, as most do. They are written once,
+ * to the list of their account's closed orders, and have no row in the table of orders. This table leads from an order id to
+ * that list. Ids ascend from batch to batch, so it only grows at its end.
  *
- *     [instrumentId, orderId of the first]
+ * A value holds many rows. Its key is [instrumentId, orderId of the first row].
  */
 export class ShortLivedOrderTable extends Table {
   locationOf(orderId: number): OrderLocation | undefined {
     const instrumentId = idToInstrumentId(orderId);
-    let place: OrderLocation | undefined;
+    let location: OrderLocation | undefined;
     const range = { start: [instrumentId, orderId], end: [instrumentId], reverse: true, limit: 1 };
     this.eachValue(range, (_key, rows) => {
       const view = viewOf(rows);
-      for (let at = 0; at < rows.length && place === undefined; at += messageBytes(view, at)) {
+      for (let at = 0; at < rows.length && location === undefined; at += messageBytes(view, at)) {
         const row = decodeShared(view, rows, at) as OrderLocationRecord;
-        if (row.orderId === orderId) place = { accountId: row.accountId, clock: row.clock, sequence: row.sequence };
+        if (row.orderId === orderId) location = { accountId: row.accountId, clock: row.clock, sequence: row.sequence };
       }
       return false;
     });
-    return place;
+    return location;
   }
 }
 
 interface PlacedOrders {
   /** Ascending. */
   readonly orderIds: number[];
-  /** Of each: its place, if it has ended. Of WriteBatch.hold(). */
-  readonly held: number[];
+  /** By order: the reference of its location (WriteBatch.encodeRow()), or OPEN. */
+  readonly locations: number[];
 }
 
-/** Knows what a batch has placed, and gathers where of that stands what has ended. */
+/** Tracks the orders that a batch has placed, and the locations of those that have ended. */
 export class ShortLivedOrderWriter {
   private readonly table: ShortLivedOrderTable;
   /** By instrument. */
@@ -58,49 +58,49 @@ export class ShortLivedOrderWriter {
     this.table = table;
   }
 
-  /** An instrument's come in the order of their ids. */
+  /** The ids of an instrument's orders must ascend. */
   placed(orderId: number): void {
     const instrumentId = idToInstrumentId(orderId);
     let placed = this.placedOrders.get(instrumentId);
     if (placed === undefined) {
-      placed = { orderIds: [], held: [] };
+      placed = { orderIds: [], locations: [] };
       this.placedOrders.set(instrumentId, placed);
     }
     placed.orderIds.push(orderId);
-    placed.held.push(OPEN);
+    placed.locations.push(OPEN);
   }
 
-  /** Whether it is a brief one: whether the batch has placed it. */
+  /** Records the location of an order that has ended. Returns false if the batch did not place it. */
   ended(batch: WriteBatch, { orderId, accountId }: OrderRecord, { clock, sequence }: SeriesPosition): boolean {
     const placed = this.placedOrders.get(idToInstrumentId(orderId));
     const i = placed === undefined ? NONE : indexOf(placed.orderIds, orderId);
     if (placed === undefined || i === NONE) return false;
     const row: OrderLocationRecord = { type: OrderLocationRecord.code, orderId, accountId, clock, sequence };
-    placed.held[i] = batch.encodeRow(row);
+    placed.locations[i] = batch.encodeRow(row);
     return true;
   }
 
-  /** Writes the places. The next batch begins with nothing placed. */
+  /** Writes the locations. Forgets the orders. */
   flush(batch: WriteBatch): void {
-    for (const [instrumentId, { orderIds, held }] of this.placedOrders) {
+    for (const [instrumentId, { orderIds, locations }] of this.placedOrders) {
       let chunk: number[] = [];
       let firstOrderId = 0;
-      for (let i = 0; i < held.length; i++) {
-        if (held[i] === OPEN) continue;
+      for (let i = 0; i < locations.length; i++) {
+        if (locations[i] === OPEN) continue;
         if (chunk.length === 0) firstOrderId = orderIds[i];
-        chunk.push(held[i]);
-        if (chunk.length < PLACES_PER_CHUNK) continue;
+        chunk.push(locations[i]);
+        if (chunk.length < LOCATIONS_PER_CHUNK) continue;
         batch.putRows(this.table, [instrumentId, firstOrderId], chunk);
         chunk = [];
       }
       if (chunk.length > 0) batch.putRows(this.table, [instrumentId, firstOrderId], chunk);
       orderIds.length = 0;
-      held.length = 0;
+      locations.length = 0;
     }
   }
 }
 
-/** Of a number in an ascending list. Most are near its end. */
+/** Binary search. Most numbers are near the end. */
 function indexOf(ascending: readonly number[], wanted: number): number {
   let low = 0;
   let high = ascending.length - 1;

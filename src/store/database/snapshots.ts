@@ -4,10 +4,10 @@ import type { Database } from "./database.ts";
 import { SnapshotRecord } from "./history-schema.ts";
 import { noYield, WriteBatch } from "./write-batch.ts";
 
-/** Each actor's state as of a sequence, written behind: recovery loads it and folds the log's tail onto it. */
+/** Each actor's state as of a sequence. Recovery loads it and applies the log's tail. */
 export class Snapshots {
   private readonly database: Database;
-  /** See KeeperOptions. */
+  /** See IndexerOptions. */
   private readonly yieldNow: () => void;
 
   constructor(database: Database, yieldNow = noYield) {
@@ -15,19 +15,19 @@ export class Snapshots {
     this.yieldNow = yieldNow;
   }
 
-  /** The sequence through which the actor's rows hold its state; 0 when it never had a snapshot. */
+  /** The sequence of the actor's snapshot; 0 = it has none. */
   sequenceOf(actorId: number): number {
     return this.database.snapshotHeads.get(actorId)?.sequence ?? 0;
   }
 
-  /** The time of the actor's last turn in that state, in ms; 0 when nobody knows. */
+  /** The time of the actor's last transaction in that state, in ms; 0 = unknown. */
   timeOf(actorId: number): number {
     return this.database.snapshotHeads.get(actorId)?.time ?? 0;
   }
 
   /**
-   * Brings the actor's rows to `sequence`, all in one transaction: what the parts (records of kind SNAPSHOT, in order)
-   * put and remove. On disk when it returns. Sequences of an actor never go back: the caller sees to that.
+   * Brings the actor's rows to `sequence` in one commit. `parts` are records of kind SNAPSHOT, in order. Durable when it
+   * returns. The caller makes sure that the sequences of an actor ascend.
    */
   apply(actorId: number, sequence: number, parts: readonly Uint8Array[]): void {
     const { database } = this;
@@ -44,8 +44,8 @@ export class Snapshots {
   }
 
   /**
-   * Visits every row of the actor's state, table by table, and returns the sequence that the state is of (0 = there is
-   * none, start from nothing). Throws DatabaseCorruptError when a row is damaged.
+   * Visits every row of the actor's state, table by table. Returns the sequence of the state; 0 = there is none. Throws
+   * DatabaseCorruptError for a damaged row.
    */
   load(actorId: number, visit: (table: string, key: number | string, row: Message) => void): number {
     const { database } = this;
@@ -55,7 +55,7 @@ export class Snapshots {
       const [, table, rowKey] = key as [number, string, number | string];
       visit(table, rowKey, row);
     });
-    // The caller's thread may never turn its event loop again, and would hold on to this state.
+    // The caller's thread may block for ever, and would keep this state's pages from being reused.
     database.refresh();
     return sequence;
   }

@@ -7,10 +7,10 @@ import { DatabaseCorruptError } from "../files/genesis.ts";
 import { Unpacker } from "./packing.ts";
 
 /**
- * A value: u8 version, u32 crc32, one row or several, packed (packing.ts). LMDB has no checksums of its own: without this a
- * flipped bit would be read as data. The checksum covers the table's name, the key and the rows, since a row under another
- * key is as wrong as another row. Still read: version 2, whose rows are not packed, and version 1, whose checksum covers
- * the rows alone as well.
+ * A value is a u8 version, a u32 crc32, and one or more packed rows (packing.ts). LMDB has no checksums, so without this one a
+ * flipped bit would be read as data. The checksum covers the table's name, the key and the rows, because a row under a wrong
+ * key is an error too. Older versions can still be read: in version 2 the rows are not packed, and in version 1 the checksum
+ * also covers only the rows.
  */
 export const VALUE_HEADER_BYTES = 5;
 const VALUE_VERSION = 3;
@@ -19,10 +19,10 @@ const VALUE_VERSION_WITHOUT_KEY = 1;
 const AT_VALUE_CRC = 1;
 const unpacker = new Unpacker();
 
-/** Numbers are safe integers; lists are ordered element by element. */
+/** Numbers are safe integers. Lists are ordered element by element. */
 export type Key = number | string | (number | string)[];
 
-/** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
+/** The order of keys in a table. Text is ordered by code units, as LMDB orders ASCII. */
 function isBefore(a: Key, b: Key): boolean {
   const left = Array.isArray(a) ? a : [a];
   const right = Array.isArray(b) ? b : [b];
@@ -36,21 +36,21 @@ function isBefore(a: Key, b: Key): boolean {
 }
 
 export interface Range {
-  /** Included. In reverse the upper end. */
+  /** Included. The upper end if `reverse` is set. */
   start?: Key;
-  /** Not included. In reverse the lower end. */
+  /** Not included. The lower end if `reverse` is set. */
   end?: Key;
   reverse?: boolean;
   limit?: number;
 }
 
-/** Writes the header of the value of `table` under `key` whose packed rows stand behind it. */
+/** Writes the header of a value. Its packed rows are already in `bytes`, after the header. */
 export function sealValue(table: Table, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
   view.setUint8(from, VALUE_VERSION);
   view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), table.crcOf(key)), true);
 }
 
-/** One ordered map from keys to values. Reading only: writes go through a WriteBatch. */
+/** An ordered map from keys to values. For reading only: writes go through a WriteBatch. */
 export class Table {
   readonly name: string;
   /** For WriteBatch only. */
@@ -63,32 +63,32 @@ export class Table {
     this.crcOfName = crc32(`${name} `);
   }
 
-  /** The checksum of what stands before the rows: the table's name and the key, as JSON. */
+  /** The checksum of the table's name and the key as JSON, with which that of the rows begins. */
   crcOf(key: Key): number {
     return crc32(typeof key === "number" ? String(key) : JSON.stringify(key), this.crcOfName);
   }
 
   /**
-   * Visits values in order, each as its rows in the codec's bytes, back to back, until `visit` answers false. Reads one
-   * state of the database, whatever is written meanwhile. Throws DatabaseCorruptError where a value is damaged.
+   * Visits values in order until `visit` returns false. `rows` holds the encoded rows of a value, back to back. Reads one
+   * consistent state of the database, whatever is written meanwhile. Throws DatabaseCorruptError for a damaged value.
    */
   eachValue(range: Range, visit: (key: Key, rows: Uint8Array) => boolean): void {
     for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
   }
 
   /**
-   * Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged, rows are missing or out of order
-   * (one may stand twice in the place of another), or one that a walk comes to is not found by its key: the pages by which
-   * LMDB searches hold keys of their own, without checksums.
+   * Reads every value and returns the number of values. Throws DatabaseCorruptError if a value is damaged, if keys are missing
+   * or out of order, or if a value is not found by its key. LMDB's inner pages hold copies of keys without checksums, so a
+   * search may fail although a walk finds the value.
    */
   verify(): number {
     let rows = 0;
     let before: Key | null = null;
     this.eachValue({}, (key) => {
       if (before !== null && !isBefore(before, key))
-        throw this.corrupt(key, `out of order, behind ${JSON.stringify(before)}`);
+        throw this.corrupt(key, `out of order, after ${JSON.stringify(before)}`);
       before = key;
-      if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the row is there, but its key does not lead to it");
+      if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the value exists but is not found by its key");
       rows++;
       return true;
     });
@@ -99,13 +99,13 @@ export class Table {
     return rows;
   }
 
-  /** Whether all values are of versions from before the one that is written now. */
+  /** Whether all values were written by older versions of the program. */
   isOlder(): boolean {
     for (const { value } of this.lmdb.getRange()) if (value[0] >= VALUE_VERSION) return false;
     return true;
   }
 
-  /** What the value holds, in the codec's bytes. */
+  /** The encoded rows of a value. Throws DatabaseCorruptError. */
   protected rowsOf(key: Key, value: Uint8Array): Uint8Array {
     if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");
     const version = value[0];
@@ -123,23 +123,23 @@ export class Table {
   }
 }
 
-/** A table with a row under each key. */
+/** A table with one row under each key. */
 export class RowTable<Row extends Message = Message> extends Table {
-  /** A fresh object. Throws DatabaseCorruptError when the value is damaged. */
+  /** Returns a new object. Throws DatabaseCorruptError if the value is damaged. */
   get(key: Key): Row | undefined {
     const value = this.lmdb.getBinary(key);
     if (value === undefined) return undefined;
     return this.rowOf(this.rowsOf(key, value));
   }
 
-  /** As get(), where another row says that this one exists. */
+  /** As get(). Throws DatabaseCorruptError also if the row is missing. For rows that another row refers to. */
   require(key: Key): Row {
     const row = this.get(key);
     if (row === undefined) throw this.corrupt(key, "missing");
     return row;
   }
 
-  /** As eachValue(), decoded. */
+  /** As eachValue(), with decoded rows. */
   each(range: Range, visit: (key: Key, row: Row) => void): void {
     this.eachValue(range, (key, rows) => {
       visit(key, this.rowOf(rows));

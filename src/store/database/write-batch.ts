@@ -5,13 +5,13 @@ import { pad8 } from "../../wire/record.ts";
 import { maxPackedBytes, packRow, RowBuffer } from "./packing.ts";
 import { type Key, type RowTable, sealValue, type Table, VALUE_HEADER_BYTES } from "./table.ts";
 
-/** No row is larger: requests are cut at 64 KiB, a snapshot's part at 256 KiB. */
+/** No row is larger: requests have at most 64 KiB, and parts of a snapshot 256 KiB. */
 const MAX_ROW_BYTES = 512 * 1024;
 const MAX_PACKED_BYTES = VALUE_HEADER_BYTES + maxPackedBytes(MAX_ROW_BYTES);
 const FIRST_BYTES = 2 * 1024 * 1024;
-/** A batch of a whole snapshot should not keep its memory. */
+/** A larger buffer, as of a whole snapshot, is given back. */
 const KEEP_BYTES = 16 * 1024 * 1024;
-/** In the place of a row. */
+/** Stands for no row. */
 const NONE = -1;
 
 export const noYield = (): void => {};
@@ -25,19 +25,19 @@ interface Write {
 }
 
 /**
- * Writes that belong together. Encode first, write second: rows become bytes here, so that nothing but LMDB's own work
- * is done while the transaction is open (a thread that dies inside one would freeze the whole process).
+ * Writes that belong together. Rows are encoded when they are added, so that only LMDB works while its transaction is open. A
+ * thread that died within a transaction would freeze the whole process.
  */
 export class WriteBatch {
-  /** See KeeperOptions: called for each value, as it is packed and as it is written. */
+  /** See IndexerOptions. Called for each value when it is packed and when it is written. */
   private readonly yieldNow: () => void;
-  /** Rows that are held, and behind them the one in hand. */
+  /** Encoded rows, and after them the row that is being added. */
   private rows = new RowBuffer(FIRST_BYTES);
   private rowsEnd = 0;
   private values = new Uint8Array(FIRST_BYTES);
   private view = new DataView(this.values.buffer);
   private end = 0;
-  /** The first `count` are of this batch; the others are used again. */
+  /** The first `count` belong to this batch. The objects after them are reused. */
   private readonly writes: Write[] = [];
   private count = 0;
 
@@ -47,22 +47,22 @@ export class WriteBatch {
 
   put<Row extends Message>(table: RowTable<Row>, key: Key, row: Row): void {
     this.encode(row);
-    this.putInHand(table, key);
+    this.putLast(table, key);
   }
 
-  /** Encodes a row that will be written by putHeld(). Returns what it is known by there. */
+  /** Encodes a row for putRows(). Returns a reference to it. */
   encodeRow(row: Message): number {
     const at = this.rowsEnd;
     this.rowsEnd = this.encode(row);
     return at;
   }
 
-  /** Rows that hold() has encoded under one key, back to back. */
-  putRows(table: Table, key: Key, held: readonly number[]): void {
+  /** Writes rows of encodeRow() under one key, back to back. */
+  putRows(table: Table, key: Key, rows: readonly number[]): void {
     const from = this.end;
     let end = from + VALUE_HEADER_BYTES;
     let before = NONE;
-    for (const at of held) {
+    for (const at of rows) {
       this.makeRoom(end);
       end = packRow(this.rows, at, before, this.values, end);
       before = at;
@@ -70,24 +70,24 @@ export class WriteBatch {
     this.close(table, key, from, end);
   }
 
-  /** A row that is encoded already. Copied. */
+  /** Writes a row that is encoded already. Copies it. */
   putEncoded(table: Table, key: Key, row: Uint8Array): void {
     assert(row.length <= MAX_ROW_BYTES, `table ${table.name}: a row of ${row.length} bytes`);
     this.makeRowRoom();
     const { bytes, view } = this.rows;
     const at = this.rowsEnd;
-    // It was encoded at any offset, and its text may end between two words.
+    // It was encoded at another offset, and its text may end within a word.
     const length = pad8(row.length);
     bytes.fill(0, at, at + length).set(row, at);
     view.setUint32(at + AT_PAYLOAD_BYTES, length - MESSAGE_HEADER_BYTES, true);
-    this.putInHand(table, key);
+    this.putLast(table, key);
   }
 
   remove(table: Table, key: Key): void {
     this.add(table, key, 0, 0);
   }
 
-  /** Does the writes, in order. Called by Database.commit() inside its transaction. */
+  /** Does the writes in order. Database.commit() calls it within its transaction. */
   write(): void {
     for (let i = 0; i < this.count; i++) {
       this.yieldNow();
@@ -105,16 +105,16 @@ export class WriteBatch {
     if (this.rows.bytes.length > KEEP_BYTES) this.rows = new RowBuffer(FIRST_BYTES);
   }
 
-  /** The row in hand is encoded. Returns where it ends. */
+  /** Encodes a row after the others. Returns its end. */
   private encode(row: Message): number {
     this.makeRowRoom();
     const end = encodeMessage(this.rows.view, this.rows.bytes, this.rowsEnd, row);
-    // Bytes beyond the end of an array are dropped in silence: this is where that would show.
+    // Writes beyond the end of an array are ignored silently. This check would find them.
     assert(end - this.rowsEnd <= MAX_ROW_BYTES, "a row is larger than any can be");
     return end;
   }
 
-  private putInHand(table: Table, key: Key): void {
+  private putLast(table: Table, key: Key): void {
     this.makeRoom(this.end);
     const end = packRow(this.rows, this.rowsEnd, NONE, this.values, this.end + VALUE_HEADER_BYTES);
     this.close(table, key, this.end, end);
@@ -139,13 +139,13 @@ export class WriteBatch {
     write.to = to;
   }
 
-  /** For another row in the codec's bytes. */
+  /** Makes room for another encoded row. */
   private makeRowRoom(): void {
     const bytes = this.rowsEnd + MAX_ROW_BYTES;
     if (bytes > this.rows.bytes.length) this.rows = this.rows.enlarged(bytes);
   }
 
-  /** For another packed row, and the head of a value, behind `end`. */
+  /** Makes room for another packed row, with the header of a value, after `end`. */
   private makeRoom(end: number): void {
     if (this.values.length - end < MAX_PACKED_BYTES) this.resize(this.values.length * 2);
   }

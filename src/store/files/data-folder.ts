@@ -1,5 +1,5 @@
 import { join } from "node:path";
 
-/** Where the two large parts of the data folder `dir` lie. Its small files are named where they are written. */
+/** The two subfolders of the data folder `dir`. Its small files are named in the modules that write them. */
 export const logOf = (dir: string): string => join(dir, "log");
 export const databaseOf = (dir: string): string => join(dir, "database");

@@ -1,11 +1,11 @@
 import { statfsSync } from "node:fs";
 
-/** Free again is what has this much more than it must: so that the door does not open and shut with every megabyte. */
+/** After a shortage this much more must be free, so that the state does not flip with every megabyte. */
 const REOPEN_FACTOR = 1.25;
 
 /**
- * Whether the disk of a folder has at least `minFreeBytes` left. Looked at before the disk is full, since then it is too
- * late: a log that cannot be written stops the exchange, and LMDB does not survive a commit that fails for want of room.
+ * Tells whether the disk of a folder has at least `minFreeBytes` free. A full disk would be noticed too late: a log that
+ * cannot be written stops the exchange, and LMDB cannot go on after a commit that failed for lack of room.
  */
 export class DiskRoom {
   private readonly dir: string;
@@ -17,13 +17,13 @@ export class DiskRoom {
     this.minFreeBytes = minFreeBytes;
   }
 
-  /** What a user who is not root may still write. */
+  /** The bytes that a user other than root may still write. */
   get freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.dir);
     return bavail * bsize;
   }
 
-  /** Looks, and remembers: once there was too little, there must be somewhat more than enough. */
+  /** Checks again. After a shortage, REOPEN_FACTOR times as much must be free. */
   isEnough(): boolean {
     this.enough = this.freeBytes >= this.minFreeBytes * (this.enough ? 1 : REOPEN_FACTOR);
     return this.enough;

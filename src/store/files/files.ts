@@ -2,14 +2,14 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /**
- * What the log asks of a file system: a part of node:fs, by its names. The simulation in test/universe has one that loses
- * everything that was not synced.
+ * The part of node:fs that the log uses. The simulation in test/simulation replaces it by a disk that loses everything that
+ * was not synced.
  */
 export interface Files {
   openSync(path: string, flags: string): number;
   closeSync(fd: number): void;
   readSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  /** Returns how many bytes it has written: perhaps fewer than it was given. */
+  /** Returns how many bytes were written, which may be fewer than `length`. */
   writeSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   fstatSync(fd: number): { size: number };
   fdatasyncSync(fd: number): void;
@@ -23,7 +23,7 @@ export interface Files {
 
 export const DISK: Files = fs;
 
-/** Of an open file the system says what has gone wrong, and not with what: as `work`, whose error then says it. */
+/** Runs `work`. Errors on an open file do not name it, so the name is put in front of the message. */
 export function withFileName<T>(name: string, work: () => T): T {
   try {
     return work();
@@ -44,8 +44,8 @@ export function syncDirectory(dir: string, files: Files = DISK): void {
 }
 
 /**
- * Makes the folder, and those above it that are missing; on disk when it returns. One by one: where the system says of a
- * path whose parent is there that it is not, as /proc does, Node 20 with `recursive` tries again for ever.
+ * Creates the folder and its missing parents; durable when it returns. It creates them one by one, because Node 20 loops for
+ * ever with `recursive` in places such as /proc, where the parent exists and the folder cannot be created.
  */
 export function makeFolder(dir: string, files: Files = DISK): void {
   if (files.existsSync(dir)) return;
@@ -54,7 +54,7 @@ export function makeFolder(dir: string, files: Files = DISK): void {
   try {
     files.mkdirSync(dir);
   } catch (error) {
-    // Another process was first.
+    // Another process created it first.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   syncDirectory(parent, files);
@@ -68,7 +68,7 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number, file
   }
 }
 
-/** Reads `length` bytes, or fewer where the file ends, to the start of `buffer`. Returns how many. */
+/** Reads `length` bytes to the start of `buffer`, fewer if the file ends. Returns how many. */
 export function readFully(
   fd: number,
   buffer: Uint8Array,

@@ -9,21 +9,23 @@ export class DataFolderInUseError extends Error {
   override name = "DataFolderInUseError";
 }
 
-/** Each process has one of its own, and they find each other by the name. */
+/** Each process creates its own lock file. Processes find each other by this pattern. */
 const LOCK_FILE = /^lock-[0-9a-f]{16}\.sock$/;
-/** What connecting says of a socket whose process has ended, and of one that has just been removed. */
-const GONE = ["ECONNREFUSED", "ENOENT"];
+/** Errors of a connection to a socket whose process has ended, or that was just removed. */
+const DEAD_SOCKET = ["ECONNREFUSED", "ENOENT"];
 
 /**
- * Takes the data folder for this process until it ends, or throws DataFolderInUseError. `orElse`: what to do when the one
- * that has it shall not be stopped. Resolves with what keeps the lock from lying in the folder, else with null.
+ * Locks the data folder for this process until it ends, or throws DataFolderInUseError. `orElse` tells the user what to do
+ * instead of stopping the other process. Resolves with null, or with the error that prevented a lock file in the folder.
  *
- * A lock is a listening socket: the system takes it back however the process ends, so what is left of one does not answer.
- * Where the system has names that need no file, the folder's path is taken as one. But a folder may be renamed, and another
- * container may have it under the same path and not see that name. So there is a socket in the folder as well, which is
- * reached by whoever reaches the folder. Whoever can write there places their own before they look for others: of two that
- * come at once at least one sees the other. Whoever cannot, since they only read, or since the file system holds no sockets,
- * only looks.
+ * A lock is a listening socket. The system closes it however the process ends, so a stale one does not answer. There are
+ * two, since neither is enough alone:
+ *
+ * - On Linux an abstract socket name is made from the folder's path. It needs no file. But the folder may be renamed, and
+ *   another container does not see the name.
+ * - A socket file in the folder is seen by every process that can reach the folder. Each process creates its own before it
+ *   looks for others, so of two that start at once at least one sees the other. A process that cannot create one, because
+ *   it may not write or the file system holds no sockets, only looks.
  */
 export async function lockDataFolder(dataDir: string, orElse: string): Promise<Error | null> {
   makeFolder(dataDir);
@@ -35,27 +37,27 @@ export async function lockDataFolder(dataDir: string, orElse: string): Promise<E
   }
   const folder = shortPathOf(path);
   const own = join(folder, `lock-${randomBytes(8).toString("hex")}.sock`);
-  // Another user's process may ask, too.
+  // Processes of other users must be able to connect, too.
   const failure = await failureOf(listen({ path: own, readableAll: true, writableAll: true }));
   const isHeld = failure === null;
-  if (isHeld) process.once("exit", () => leave(own));
+  if (isHeld) process.once("exit", () => removeLock(own));
   for (const name of readdirSync(path).filter((name) => LOCK_FILE.test(name))) {
     const other = join(folder, name);
     if (other === own) continue;
     if (await answers(other)) throw inUse;
     if (isHeld) rmSync(other, { force: true });
   }
-  // Another that looked before this one listened took it for a dead one.
+  // Another process may have found the socket before it listened, and removed it as stale.
   if (isHeld && !existsSync(own)) throw inUse;
   return failure;
 }
 
-/** On a disk that nothing can be removed from any more it stays, and does not answer. */
-function leave(own: string): void {
+/** If the file cannot be removed it stays, and does not answer. */
+function removeLock(own: string): void {
   try {
     rmSync(own, { force: true });
   } catch {
-    // The process has said already why it ends.
+    // The process ends anyway.
   }
 }
 
@@ -63,7 +65,7 @@ function abstractName(path: string): string {
   return `\0perpd-${createHash("sha256").update(path).digest("hex").slice(0, 32)}`;
 }
 
-/** A socket's path has room for 108 bytes. The folder stays open, and is the same one under whatever name. */
+/** A socket path may have 108 bytes. The path of an open file descriptor is short. */
 function shortPathOf(path: string): string {
   return process.platform === "linux" ? `/proc/self/fd/${openSync(path, "r")}` : path;
 }
@@ -85,13 +87,13 @@ const failureOf = (work: Promise<void>): Promise<NodeJS.ErrnoException | null> =
     (error) => error,
   );
 
-/** True also where that cannot be told. */
+/** Returns true also if it cannot be determined. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(!GONE.includes(code)));
+    socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(!DEAD_SOCKET.includes(code)));
   });
 }

@@ -2,9 +2,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { syncDirectory, withFileName } from "./files.ts";
 
-/** The few small files beside the log and the database, each written in one go. */
-
-/** The file is there whole or not at all; on disk when it returns. */
+/** Writes a small file atomically: it is there whole or not at all. Durable when it returns. */
 export function writeDurably(dir: string, name: string, content: string | Uint8Array, mode = 0o666): void {
   const temporary = join(dir, `${name}.tmp`);
   const fd = fs.openSync(temporary, "w", mode);
@@ -22,7 +20,7 @@ export function writeDurably(dir: string, name: string, content: string | Uint8A
 
 export const toJson = (content: object): string => `${JSON.stringify(content, null, 2)}\n`;
 
-/** Null where there is no such file. */
+/** Returns null if the file does not exist. */
 export function readIfPresent(path: string): string | null {
   try {
     return withFileName(path, () => fs.readFileSync(path, "utf8"));

@@ -7,17 +7,16 @@ import { SECRET_FILE } from "./secret.ts";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Keeps secrets on disk encrypted (AES-256-GCM) under a key that lies elsewhere in the data folder. */
+/** Encrypts API secrets with AES-256-GCM. The key is in a file of its own: see secret.ts. */
 export class Vault {
   private readonly key: Buffer;
 
-  /** `key` is 32 bytes. */
   constructor(key: Buffer) {
-    if (key.length !== 32) throw new Error("the key that seals API secrets has 32 bytes");
+    if (key.length !== 32) throw new Error("the key that encrypts API secrets must have 32 bytes");
     this.key = key;
   }
 
-  /** The sealed secret is bound to its API key: under another one it does not open. */
+  /** Encrypts a secret. The result is bound to its API key: it cannot be opened with another one. */
   seal(secret: string, apiKey: string): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv("aes-256-gcm", this.key, iv).setAAD(Buffer.from(apiKey));
@@ -25,7 +24,7 @@ export class Vault {
     return sealed.toString("base64url");
   }
 
-  /** Throws when it was sealed under another key, for another API key, or was changed. */
+  /** Decrypts it. Throws if it was sealed with another key, for another API key, or was changed. */
   open(sealedSecret: string, apiKey: string): string {
     const sealed = Buffer.from(sealedSecret, "base64url");
     const decipher = createDecipheriv("aes-256-gcm", this.key, sealed.subarray(0, IV_BYTES));
@@ -37,8 +36,8 @@ export class Vault {
 }
 
 /**
- * Throws DatabaseCorruptError when the folder's secret is not the one that its API keys were sealed under: each of them
- * would be refused from now on, and new ones would be lost with the next change of the file. The oldest key stands for all.
+ * Throws DatabaseCorruptError if the API keys were sealed with another secret than the folder's. Otherwise each of them would
+ * be refused from now on, and new ones would be lost when the file is corrected. Checks the oldest key only.
  */
 export function requireMatchingSecret(dataDir: string, vault: Vault, keys: LedgerSummary["keys"]): void {
   const [oldest] = keys.toSorted((a, b) => a.record.createdAt - b.record.createdAt);
@@ -47,6 +46,6 @@ export function requireMatchingSecret(dataDir: string, vault: Vault, keys: Ledge
     vault.open(oldest.record.sealedSecret, oldest.apiKey);
   } catch {
     const path = join(dataDir, SECRET_FILE);
-    throw new DatabaseCorruptError(`${path} is not the one that the API keys of this exchange were made with`);
+    throw new DatabaseCorruptError(`${path} is not the key that the API secrets of this exchange were encrypted with`);
   }
 }

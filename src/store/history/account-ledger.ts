@@ -8,11 +8,11 @@ import type { FillRecord } from "../database/history-schema.ts";
 import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "../database/pages.ts";
 import { CURSOR_NUMBERS, type SeriesTable } from "../database/series.ts";
 
-/** A change of an account's money. Fields that are not of its type are 0. */
+/** A change of an account's money. Fields that its type does not have are 0. */
 export interface LedgerEntry {
   readonly type: LedgerEntryType;
   readonly instrumentId: number;
-  /** Signed: negative = the account has less. */
+  /** Signed: negative if the account has less afterwards. */
   readonly amountQuanta: Quanta;
   readonly tradeId: number;
   readonly orderId: number;
@@ -28,25 +28,25 @@ export interface LedgerQuery extends PageQuery {
   instrumentId?: number | undefined;
 }
 
-/** What a row of a series comes to, newest first: a fill is two entries. */
-interface Found {
+/** The entries of one row of a series, newest first. A fill has two. */
+interface RowEntries {
   readonly entries: readonly LedgerEntry[];
   readonly sequence: number;
-  /** Of a page that begins with this row. */
+  /** The cursor of a page that begins with this row. */
   readonly cursor: readonly number[];
 }
 
 const NOTHING = { instrumentId: 0, tradeId: 0, orderId: 0, side: 0, transferId: 0, fundingTime: 0 };
-const NO_PAGE: Page<Found> = { data: [], nextCursor: null };
-/** Of a series without more rows. */
+const NO_PAGE: Page<RowEntries> = { data: [], nextCursor: null };
+/** The cursor of a series without more rows. */
 const AT_END: readonly number[] = Array(CURSOR_NUMBERS).fill(0);
 
 /**
- * What changed an account's money, the latest first, merged out of the series that hold it. Σ amounts is the account's
- * wallet: what was deposited, less what was withdrawn, and all that trades, fees and funding have moved. What is set
- * aside for an isolated position moves within the account and is no entry. Throws BadCursorError.
+ * The changes of an account's money, newest first, merged from the series that hold them. The sum of all amounts is the
+ * account's wallet balance: deposits less withdrawals, plus the results of trades, fees and funding. Margin that is set aside
+ * for an isolated position stays within the account and has no entry. Throws BadCursorError.
  *
- * A cursor holds where each series goes on, and how many entries of the first row were shown before.
+ * A cursor holds the position in each series, and how many entries of the first row were already shown.
  */
 export function readAccountLedger(database: Database, accountId: number, query: LedgerQuery): Page<LedgerEntry> {
   const { limit, cursor } = query;
@@ -80,8 +80,8 @@ export function readAccountLedger(database: Database, accountId: number, query: 
   return { data, nextCursor: isAtEnd ? null : printCursor([...positions.flat(), shown]) };
 }
 
-/** The page whose next row is the latest; null when there is none, or none that is known to be. */
-function latestOf(pages: readonly Page<Found>[], heads: readonly number[]): number | null {
+/** The index of the page with the latest next row. Null if there is none, or if a page must be read further to know. */
+function latestOf(pages: readonly Page<RowEntries>[], heads: readonly number[]): number | null {
   let latest: number | null = null;
   let sequence = 0;
   for (const [i, { data, nextCursor }] of pages.entries()) {
@@ -94,11 +94,9 @@ function latestOf(pages: readonly Page<Found>[], heads: readonly number[]): numb
   return latest;
 }
 
-// ---- the series -----------------------------------------------------------------------------------------------------
+type Source = (query: LedgerQuery) => Page<RowEntries>;
 
-type Source = (query: LedgerQuery) => Page<Found>;
-
-/** In the order in which things happen within a turn: funding is paid before a trade, a deficit is what trades left. */
+/** In the order within a transaction: funding is paid before a trade, and a deficit is covered after trades. */
 const sourcesOf = (database: Database, accountId: number): Source[] => [
   transferSource(database, accountId, "DEPOSIT"),
   transferSource(database, accountId, "WITHDRAWAL"),
@@ -116,8 +114,8 @@ function transferSource(database: Database, accountId: number, type: TransferKin
   const read = sourceOf(table, accountId, [type], ({ id: transferId }, nearSequence) => {
     const { transfer, sequence } = database.transfers.require(transferId);
     const amountQuanta = type === "DEPOSIT" ? transfer.amountQuanta : -transfer.amountQuanta;
-    const place = { time: transfer.createdAt, sequence: sequence || nearSequence };
-    return [{ ...NOTHING, type, amountQuanta, transferId, ...place }];
+    const { createdAt: time } = transfer;
+    return [{ ...NOTHING, type, amountQuanta, transferId, time, sequence: sequence || nearSequence }];
   });
   return (query) => (query.instrumentId === undefined ? read(query) : NO_PAGE);
 }
@@ -132,7 +130,7 @@ function entriesOfFill(fill: FillRecord): LedgerEntry[] {
   ];
 }
 
-/** `entriesOf` is also told the sequence of the first row that was written together with this one. */
+/** `nearSequence` is the sequence of the first row in the same chunk. */
 function sourceOf<Row extends Message>(
   table: SeriesTable<Row>,
   accountId: number,
@@ -147,10 +145,10 @@ function sourceOf<Row extends Message>(
       (instrumentId === undefined || entry.instrumentId === instrumentId) &&
       entry.amountQuanta !== 0 &&
       isWithin(entry.time, query);
-    return table.read(accountId, query, (row, place, index) => {
-      const entries = entriesOf(row, place[1]).filter(isShown);
+    return table.read(accountId, query, (row, position, index) => {
+      const entries = entriesOf(row, position[1]).filter(isShown);
       const [latest] = entries;
-      return latest === undefined ? null : { entries, sequence: latest.sequence, cursor: [...place, index] };
+      return latest === undefined ? null : { entries, sequence: latest.sequence, cursor: [...position, index] };
     });
   };
 }

@@ -17,18 +17,18 @@ import type { Key, RowTable } from "../database/table.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 
 /**
- * Candles of every interval, kept up as trades and prices are folded, so that reading them is reading rows. A trade costs
- * one candle of a second, a price one of a minute; once per batch these are added to the intervals that hold them.
+ * Maintains candles of every interval, so that a query only reads rows. A trade updates one candle of a second and a price one
+ * candle of a minute. Once per batch these are merged into the candles of longer intervals.
  */
 export class CandleFold {
   private readonly table: RowTable<CandleRecord>;
-  /** By instrument: this batch's trades and prices, in candles of the shortest interval. */
-  private readonly gathered: Record<PriceType, Map<number, Candle[]>> = {
+  /** By instrument: this batch's trades and prices, as candles of the shortest interval. */
+  private readonly pending: Record<PriceType, Map<number, Candle[]>> = {
     LAST: new Map(),
     MARK: new Map(),
     INDEX: new Map(),
   };
-  /** By series: what begins behind it needs no look into the table. */
+  /** By series: the newest candle. A candle that begins later cannot be in the table. */
   private readonly newest = new Map<string, Candle>();
 
   constructor(table: RowTable<CandleRecord>) {
@@ -43,26 +43,26 @@ export class CandleFold {
     applyPrice(this.candleAt(priceType, instrumentId, timeMs, priceTicks), priceTicks);
   }
 
-  /** Adds what was gathered to the batch, and forgets it. */
+  /** Adds the pending candles to the batch and forgets them. */
   flush(batch: WriteBatch): void {
     for (const priceType of PRICE_TYPES) {
-      for (const [instrumentId, candles] of this.gathered[priceType]) {
+      for (const [instrumentId, candles] of this.pending[priceType]) {
         for (const interval of INTERVALS) {
           if (!hasCandles(priceType, interval)) continue;
           const series = { instrumentId, priceType, interval };
-          for (const gathered of aggregate(candles, interval)) this.add(batch, series, gathered);
+          for (const candle of aggregate(candles, interval)) this.add(batch, series, candle);
         }
       }
-      this.gathered[priceType].clear();
+      this.pending[priceType].clear();
     }
   }
 
-  /** This batch's candle that the time falls into; begun with this price if it is new. */
+  /** This batch's candle for the time. A new one begins with this price. */
   private candleAt(priceType: PriceType, instrumentId: number, timeMs: number, priceTicks: number): Candle {
-    let candles = this.gathered[priceType].get(instrumentId);
+    let candles = this.pending[priceType].get(instrumentId);
     if (candles === undefined) {
       candles = [];
-      this.gathered[priceType].set(instrumentId, candles);
+      this.pending[priceType].set(instrumentId, candles);
     }
     const openTime = openTimeOf(shortestInterval(priceType), timeMs);
     let candle = candles.at(-1);
@@ -73,16 +73,16 @@ export class CandleFold {
     return candle;
   }
 
-  private add(batch: WriteBatch, series: CandleSeries, gathered: Candle): void {
+  private add(batch: WriteBatch, series: CandleSeries, added: Candle): void {
     const { instrumentId, priceType, interval } = series;
     const name = `${priceType} ${interval} ${instrumentId}`;
     const newest = this.newest.get(name) ?? this.readNewest(series);
-    const { openTime } = gathered;
+    const { openTime } = added;
     let known: Candle | undefined;
     if (newest?.openTime === openTime) known = newest;
-    // Only where the clock was set back.
+    // Only after the clock was set back.
     else if (newest !== undefined && newest.openTime > openTime) known = this.read(series, openTime);
-    const candle = known === undefined ? gathered : aggregate([known, gathered], interval)[0];
+    const candle = known === undefined ? added : aggregate([known, added], interval)[0];
     batch.put(this.table, candleKey(series, openTime), toRecord(candle));
     this.newest.set(name, newest !== undefined && newest.openTime > openTime ? newest : candle);
   }
@@ -103,7 +103,7 @@ export class CandleFold {
   }
 }
 
-/** Those of trades were there first, and have no name of their own. */
+/** Keys of trade candles have no price type: they are older than the other types. */
 export const candleKey = ({ instrumentId, priceType, interval }: CandleSeries, openTime: number): Key => [
   priceType === "LAST" ? interval : `${priceType} ${interval}`,
   instrumentId,

@@ -8,12 +8,12 @@ import type { Key } from "../database/table.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 import { paidFunding, settledRate } from "./funding-records.ts";
 
-/** So that the largest of them stays below 4 KB. */
+/** A chunk of the largest rows stays below 4 KB. */
 const PAYMENTS_PER_CHUNK = 60;
 
 export const fundingRateKey = (instrumentId: number, fundingTime: number): Key => [instrumentId, fundingTime];
 
-/** Funding: every symbol's rates, and what customers paid and got. */
+/** Maintains every symbol's funding rates and the payments of customers. */
 export class FundingFold {
   private readonly database: Database;
   private readonly payments: SeriesWriter<FundingPaymentRecord>;

@@ -3,7 +3,7 @@ import type { FundingPaid, FundingSettled } from "../../core/protocol/events.ts"
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import { FundingPaymentRecord, FundingRateRecord } from "../database/history-schema.ts";
 
-/** What events of funding say, as records of the history. */
+/** Converts funding events to history records. */
 
 export function settledRate(event: MessageOf<typeof FundingSettled>): FundingRateRecord {
   const { fundingTime, ratePpb, premiumPpb, indexTicks, markTicks } = event;

@@ -36,7 +36,7 @@ export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
 }
 
-/** A payment, and the rate that it follows from. */
+/** A payment with its rate. */
 export interface FundingPayment {
   readonly payment: FundingPaymentRecord;
   readonly rate: FundingRateRecord;
@@ -46,7 +46,7 @@ export interface OpenInterestQuery extends PageQuery {
   interval: OpenInterestInterval;
 }
 
-/** At a moment. */
+/** The open interest at a time, in ms. */
 export interface OpenInterest {
   readonly time: number;
   readonly openInterestLots: number;
@@ -55,14 +55,14 @@ export interface OpenInterest {
 
 export interface CandleQuery {
   limit: number;
-  /** Both are compared with a candle's openTime, and included. */
+  /** Both are compared with a candle's openTime and are included. */
   startTime?: number | undefined;
   endTime?: number | undefined;
 }
 
 /**
- * The history index, to be read on any thread: what the store thread has folded so far. Every call sees the latest
- * commit and is done when it returns; none changes anything. Throws DatabaseCorruptError on damaged rows.
+ * Reads the history index, which the store thread maintains. For any thread. Every call sees the latest commit. All lists are
+ * newest first. Throws DatabaseCorruptError for damaged rows and BadCursorError for a bad cursor.
  */
 export class History {
   private readonly database: Database;
@@ -71,13 +71,13 @@ export class History {
     this.database = database;
   }
 
-  /** The order as of the index, open or not; undefined when there is none. Whose it is, is for the caller to check. */
+  /** The order, open or not; undefined if there is none. The caller must check that the account may see it. */
   orderById(orderId: number): OrderRecord | undefined {
     this.database.refresh();
     return this.find(orderId);
   }
 
-  /** The latest order that the account placed under this client order id. */
+  /** The latest order that the account placed with this client order id. */
   orderByClientId(accountId: number, clientOrderId: string): OrderRecord | undefined {
     const { database } = this;
     database.refresh();
@@ -88,19 +88,19 @@ export class History {
     return undefined;
   }
 
-  /** The account's orders that are no longer open, the last closed first. Times are those of the closing. */
+  /** The account's closed orders, the last closed first. Times are those of the closing. */
   ordersOf(accountId: number, query: AccountQuery): Page<OrderRecord> {
     const { database } = this;
     database.refresh();
     return database.closedOrders.read(accountId, query, (entry) => {
-      const isBrief = entry.type === OrderRecord.code;
-      const [id, time] = isBrief ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
+      const isShortLived = entry.type === OrderRecord.code;
+      const [id, time] = isShortLived ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
       if (!isOf(query, id) || !isWithin(time, query)) return null;
-      return isBrief ? entry : database.orders.require(id);
+      return isShortLived ? entry : database.orders.require(id);
     });
   }
 
-  /** The account's fills, the latest first; those of turns behind `throughSequence` left out. */
+  /** The account's fills, without those after `throughSequence`. */
   fillsOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FillRecord> {
     this.database.refresh();
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
@@ -109,7 +109,7 @@ export class History {
     );
   }
 
-  /** The fills up to the order's last change, the latest first. They are all when they add up to what it has filled. */
+  /** The fills up to the order's last change. They are complete if they add up to its filled quantity. */
   fillsOfOrder(order: OrderRecord, query: AccountQuery): Page<FillRecord> {
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
     const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
@@ -120,10 +120,7 @@ export class History {
     );
   }
 
-  /**
-   * The account's deposits or withdrawals, the latest first; those asked for behind `throughSequence` left out. Times are
-   * those of the request.
-   */
+  /** The account's deposits or withdrawals, without those requested after `throughSequence`. Times are those of the request. */
   transfersOf(accountId: number, kind: TransferKind, query: SeriesQuery): Page<Transfer> {
     const { database } = this;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
@@ -136,19 +133,19 @@ export class History {
     });
   }
 
-  /** The symbol's trades, the latest first. */
+  /** The symbol's trades. */
   tradesOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
     return readTrades(this.database.trades, instrumentId, query);
   }
 
-  /** Liquidations and what was handed over, as everyone sees them; the latest first. */
+  /** The symbol's public liquidations and position transfers. */
   liquidationsOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
     return readTrades(this.database.liquidations, instrumentId, query);
   }
 
-  /** The symbol's funding rates, the latest first. Times are those when the intervals ended. */
+  /** The symbol's funding rates. Times are the ends of the intervals. */
   fundingRatesOf(instrumentId: number, query: PageQuery): Page<FundingRateRecord> {
     const { limit, cursor, startTime = 0, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
     const [resume = endTime] = cursor === undefined ? [] : parseCursor(cursor, 1);
@@ -164,14 +161,14 @@ export class History {
   }
 
   /**
-   * The symbol's open interest when intervals ended, the latest first. An interval that still runs at `now` has not ended:
-   * its figures are those of now. One in which nothing traded and no price came has none.
+   * The symbol's open interest at the ends of intervals. For an interval that still runs at `now` it is the current one. An
+   * interval without a trade or a price has no entry.
    */
   openInterestOf(instrumentId: number, query: OpenInterestQuery, now: number): Page<OpenInterest> {
     const { limit, interval, cursor, startTime = 0, endTime = now } = query;
     this.database.refresh();
     const data: OpenInterest[] = [];
-    // Whatever begins here or later is not shown: it is beyond the end, or has come since.
+    // Rows that begin here or later are beyond the end of the query, or are newer than the cursor.
     let before = endTime < now ? openTimeOf(interval, endTime) : now + 1;
     if (cursor !== undefined) before = Math.min(before, ...parseCursor(cursor, 1));
     for (;;) {
@@ -188,10 +185,7 @@ export class History {
     return { data, nextCursor: null };
   }
 
-  /**
-   * What the account paid and got for funding, the latest first; in turns behind `throughSequence` left out. Times are
-   * those of the payments.
-   */
+  /** The account's funding payments, without those after `throughSequence`. Times are those of the payments. */
   fundingOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FundingPayment> {
     const { database } = this;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
@@ -204,13 +198,13 @@ export class History {
     });
   }
 
-  /** Everything that changed the account's money, the latest first: see account-ledger.ts. */
+  /** Every change of the account's money: see account-ledger.ts. */
   ledgerOf(accountId: number, query: LedgerQuery): Page<LedgerEntry> {
     this.database.refresh();
     return readAccountLedger(this.database, accountId, query);
   }
 
-  /** What moved the insurance fund's money, the latest first. */
+  /** Every change of the insurance fund's money. */
   fundMovements(query: AccountQuery): Page<FundMovementRecord> {
     this.database.refresh();
     return this.database.fundMovements.read(INSURANCE_ACCOUNT, query, (movement) =>
@@ -221,8 +215,8 @@ export class History {
   }
 
   /**
-   * Candles with trades, or prices, in order of time: from `startTime` on at most `limit`; without one the latest, up to
-   * `endTime`.
+   * At most `limit` candles in ascending order of time, from `startTime` on. Without `startTime` the latest, up to `endTime`.
+   * Intervals without trades or prices have no candle.
    */
   candles(series: CandleSeries, query: CandleQuery): Candle[] {
     const { database } = this;
@@ -239,7 +233,7 @@ export class History {
     return isLatest ? candles.reverse() : candles;
   }
 
-  /** Candles of a minute from the one that holds `fromTime` to the latest: what a day's statistics begin with. */
+  /** One-minute candles from the one that holds `fromTime` to the latest, for the 24-hour statistics at a start. */
   minuteCandles(instrumentId: number, fromTime: number): Candle[] {
     const startTime = openTimeOf("1m", fromTime);
     const series = { instrumentId, priceType: "LAST", interval: "1m" } as const;
@@ -250,23 +244,23 @@ export class History {
     const { orders, shortLivedOrders, closedOrders } = this.database;
     const order = orders.get(orderId);
     if (order !== undefined) return order;
-    const place = shortLivedOrders.locationOf(orderId);
+    const location = shortLivedOrders.locationOf(orderId);
     const isIt = (entry: ReferenceRecord | OrderRecord) => entry.type === OrderRecord.code && entry.orderId === orderId;
-    const entry = place && closedOrders.find(place.accountId, place, isIt);
+    const entry = location && closedOrders.find(location.accountId, location, isIt);
     return entry?.type === OrderRecord.code ? entry : undefined;
   }
 }
 
-/** Order and trade ids carry their instrument. */
+/** Whether the order or trade belongs to the query's instrument: ids contain it. */
 const isOf = ({ instrumentId }: AccountQuery, id: number): boolean =>
   instrumentId === undefined || idToInstrumentId(id) === instrumentId;
 
-/** A page behind a tradeCursor(), or behind a cursor of the table's own. */
+/** A page from a cursor of tradeCursor(), or from one of the table itself. */
 function readTrades(table: SeriesTable<TradeRecord>, instrumentId: number, query: PageQuery): Page<TradeRecord> {
   const within = (trade: TradeRecord) => (isWithin(trade.time, query) ? trade : null);
   if (query.cursor?.split(".").length !== TRADE_CURSOR_NUMBERS) return table.read(instrumentId, query, within);
   const [time, sequence, tradeId] = parseCursor(query.cursor, TRADE_CURSOR_NUMBERS);
   const { limit, startTime, endTime = time } = query;
-  const behind = { limit, startTime, endTime: Math.min(endTime, time), throughSequence: sequence };
-  return table.read(instrumentId, behind, (trade) => (trade.tradeId <= tradeId ? within(trade) : null));
+  const older = { limit, startTime, endTime: Math.min(endTime, time), throughSequence: sequence };
+  return table.read(instrumentId, older, (trade) => (trade.tradeId <= tradeId ? within(trade) : null));
 }

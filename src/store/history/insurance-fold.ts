@@ -20,23 +20,23 @@ import { FundMovementRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 
-/** So that the largest of them stays below 4 KB. */
+/** A chunk of the largest rows stays below 4 KB. */
 const MOVEMENTS_PER_CHUNK = 60;
 
 /**
- * What moves the insurance fund's money, a row for each turn and kind. The fund's positions count at what they cost, so
- * all rows together are its equity less what its open positions are worth beyond their cost.
+ * Maintains the changes of the insurance fund's money, one row for each transaction and kind. The fund's positions count at
+ * cost. So the sum of all rows is its equity without the unrealized profit of its open positions.
  *
- *     DEPOSIT          given to it
- *     LIQUIDATION_FEE  what liquidated accounts paid
- *     TAKEOVER, ADL    a position that came to it or was taken from it: what that realised, 0 where it only opened one
- *     TRADE            its own trades: what they realised, less fees
- *     FUNDING          payments pass through it: over an interval its remainder, and its own positions' share
- *     DEFICIT          what it paid for accounts below zero
+ *     DEPOSIT          paid in
+ *     LIQUIDATION_FEE  paid by liquidated accounts
+ *     TAKEOVER, ADL    profit realized when a position was taken over or deleveraged; 0 if it only opened one
+ *     TRADE            profit realized by its own trades, less fees
+ *     FUNDING          funding passes through the fund: the remainder of an interval, and the payments of its own positions
+ *     DEFICIT          paid for accounts below zero
  */
 export class InsuranceFold {
   private readonly movements: SeriesWriter<FundMovementRecord>;
-  /** Of the turn in hand. */
+  /** Changes of the current transaction. */
   private readonly moved = new Map<FundMovement, Quanta>();
 
   constructor(database: Database) {
@@ -58,7 +58,7 @@ export class InsuranceFold {
         break;
       }
       case FundingPaid.code:
-        // Its own payments go from one of its pockets into the other.
+        // A payment of the fund to itself changes nothing.
         if (event.accountId !== INSURANCE_ACCOUNT) this.move("FUNDING", -event.amountQuanta);
         break;
       case DeficitCovered.code:
@@ -67,7 +67,7 @@ export class InsuranceFold {
     }
   }
 
-  /** All events of the turn have been applied. */
+  /** Call it when all events of a transaction were applied. */
   endTransaction(batch: WriteBatch, actorId: number, place: SeriesPosition, time: number): void {
     if (this.moved.size === 0) return;
     for (const [kind, amountQuanta] of this.moved) {

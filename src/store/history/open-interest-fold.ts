@@ -8,7 +8,7 @@ import type { WriteBatch } from "../database/write-batch.ts";
 
 const [SHORTEST] = OPEN_INTEREST_INTERVALS;
 
-/** In front of it candles have the name of their series. */
+/** The table is that of the candles. Their keys begin with the name of a series instead. */
 export const openInterestKey = (instrumentId: number, openTime: number): Key => [
   "OPEN_INTEREST",
   instrumentId,
@@ -16,15 +16,15 @@ export const openInterestKey = (instrumentId: number, openTime: number): Key => 
 ];
 
 /**
- * What is open in each symbol, and its mark: a row for every five minutes, as they ended. The newest is what is open now:
- * trades and handovers go on from it. A symbol that never traded begins with 0; one that traded before there were such
- * rows, with the first price that tells what is open.
+ * Maintains each symbol's open interest and mark price: one row for every five minutes, with the values at its end. The newest
+ * row holds the current open interest, which trades and handovers change. A symbol that never traded begins with 0. A symbol
+ * that traded before there were such rows begins with the first price event that tells its open interest.
  */
 export class OpenInterestFold {
   private readonly database: Database;
-  /** By instrument; null while nobody knows what is open. */
+  /** By instrument: the newest row, or null while the open interest is unknown. */
   private readonly newest = new Map<number, OpenInterestRecord | null>();
-  /** By the rows that this batch has changed: whose they are. */
+  /** The rows that this batch has changed, with their instruments. */
   private readonly changed = new Map<OpenInterestRecord, number>();
 
   constructor(database: Database) {
@@ -38,29 +38,29 @@ export class OpenInterestFold {
 
   price(instrumentId: number, time: number, event: MessageOf<typeof PriceUpdated>): void {
     const { openInterestLots, markTicks } = event;
-    // 0 may be that of an event which does not tell.
+    // 0 may also mean that the event does not tell, as those of older versions.
     const tells = openInterestLots > 0;
     if (tells && this.newestOf(instrumentId) === null) this.newest.set(instrumentId, BEGIN);
     const record = this.recordAt(instrumentId, time);
     if (record === null) return;
     record.markTicks = markTicks;
-    // Trades that an older program has folded in the meantime are in no row.
+    // Corrects for trades that an older version has indexed in the meantime.
     if (tells) record.openInterestLots = openInterestLots;
   }
 
-  /** Adds what has changed to the batch. */
+  /** Adds the changed rows to the batch. */
   flush(batch: WriteBatch): void {
     for (const [record, instrumentId] of this.changed)
       batch.put(this.database.openInterest, openInterestKey(instrumentId, record.openTime), record);
     this.changed.clear();
   }
 
-  /** The row of the interval that the time falls into, to be changed; null while nobody knows what is open. */
+  /** The row for the time, to be changed; null while the open interest is unknown. */
   private recordAt(instrumentId: number, time: number): OpenInterestRecord | null {
     let record = this.newestOf(instrumentId);
     if (record === null) return null;
     const openTime = openTimeOf(SHORTEST, time);
-    // The newest one also where the clock was set back.
+    // The newest row also serves if the clock was set back.
     if (openTime > record.openTime) {
       record = { ...record, openTime };
       this.newest.set(instrumentId, record);
@@ -83,13 +83,13 @@ export class OpenInterestFold {
   }
 }
 
-/** The newest row that begins before `before`. */
+/** The newest row that begins before the time `before`, in ms. */
 export function readOpenInterest(
   database: Database,
   instrumentId: number,
   before = Number.MAX_SAFE_INTEGER,
 ): OpenInterestRecord | undefined {
-  // Mostly there is one, and to get it costs half of what a search does.
+  // Usually there is one, and a lookup costs half as much as a search.
   let newest = database.openInterest.get(openInterestKey(instrumentId, openTimeOf(SHORTEST, before - 1)));
   if (newest !== undefined) return newest;
   const start = openInterestKey(instrumentId, before - 1);
@@ -100,5 +100,5 @@ export function readOpenInterest(
   return newest;
 }
 
-/** Of no interval yet: never changed, as every time is behind it. */
+/** Stands before every interval. It is never changed, since every time is later. */
 const BEGIN: OpenInterestRecord = { ...blank(OpenInterestRecord), openTime: -1 };

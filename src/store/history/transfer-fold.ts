@@ -12,12 +12,12 @@ import { REFERENCES_PER_CHUNK, type ReferenceRecord, referenceTo, TransferRecord
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 
-/** Deposits and withdrawals, as far as they have come, and every account's lists of them. */
+/** Maintains deposits and withdrawals with their status, and each account's lists of them. */
 export class TransferFold {
   private readonly database: Database;
   private readonly lists: Record<TransferKind, SeriesWriter<ReferenceRecord>>;
-  /** Transfers of this batch. */
-  private readonly touched = new Map<number, TransferRecord>();
+  /** Transfers that this batch has changed. */
+  private readonly changed = new Map<number, TransferRecord>();
 
   constructor(database: Database) {
     this.database = database;
@@ -43,22 +43,22 @@ export class TransferFold {
   }
 
   flush(batch: WriteBatch): void {
-    for (const [transferId, record] of this.touched) batch.put(this.database.transfers, transferId, record);
-    this.touched.clear();
+    for (const [transferId, record] of this.changed) batch.put(this.database.transfers, transferId, record);
+    this.changed.clear();
     this.lists.DEPOSIT.flush(batch);
     this.lists.WITHDRAWAL.flush(batch);
   }
 
   private requested(batch: WriteBatch, transfer: Transfer, place: SeriesPosition): void {
     const { transferId, kind, accountId, createdAt } = transfer;
-    this.touched.set(transferId, { type: TransferRecord.code, transfer, sequence: place.sequence });
+    this.changed.set(transferId, { type: TransferRecord.code, transfer, sequence: place.sequence });
     this.lists[kind].append(batch, accountId, place, referenceTo(transferId, createdAt));
   }
 
   private progressed(event: TransferProgress, timeMs: number): void {
     const { transferId } = event;
-    const known = this.touched.get(transferId) ?? this.database.transfers.get(transferId);
+    const known = this.changed.get(transferId) ?? this.database.transfers.get(transferId);
     const record = must(known, `withdrawal ${transferId} in the history index`);
-    this.touched.set(transferId, { ...record, transfer: progressedTransfer(record.transfer, event, timeMs) });
+    this.changed.set(transferId, { ...record, transfer: progressedTransfer(record.transfer, event, timeMs) });
   }
 }

@@ -13,54 +13,53 @@ import { HistoryFold } from "../history/history-fold.ts";
 import { LogReader } from "../log/log-reader.ts";
 import { removeSegmentsBefore } from "../log/log-segment.ts";
 
-/** Turns of one transaction, at most: large enough that a commit's cost is shared, small enough to be soon over. */
+/** The most transactions per commit: large enough to share the cost of a commit, small enough to end soon. */
 const BATCH_TRANSACTIONS = 20_000;
 
 export interface IndexerOptions {
-  /** Opened for writing: the keeper is its one writer. */
+  /** Open for writing. The indexer is its only writer. */
   database: Database;
   logDir: string;
   instruments: readonly Instrument[];
-  /** Every actor that has state: the log is kept for the one whose snapshot is oldest. */
+  /** All actors. The log is kept from the oldest of their snapshots on. */
   actorIds: readonly number[];
-  /** Segments that nothing needs any more stay where they are. */
+  /** Do not remove segments that are no longer needed. */
   keepSegments?: boolean;
-  /** Where the log is. Default: the disk. */
+  /** The file system of the log. Default: the disk. */
   files?: Files;
-  /** Called every few microseconds of long work, also with a transaction open: may wait a moment. */
+  /** Called every few microseconds of long work, even within a database transaction. It may sleep briefly. */
   yieldNow?: () => void;
-  /** Told of each snapshot that has come in whole, and will be stored. */
+  /** Called for each snapshot that was received whole and will be stored. */
   onSnapshotReceived?(actorId: number, sequence: number): void;
-  /** Told of each snapshot that is stored: its actor may hand over the next one. */
+  /** Called for each snapshot that was stored. Its actor may write the next one. */
   onSnapshotStored(actorId: number, sequence: number): void;
 }
 
 interface PendingSnapshot {
   readonly actorId: number;
-  /** Of its latest part. */
+  /** That of its latest part. */
   sequence: number;
   readonly parts: Uint8Array[];
 }
 
 /**
- * What the store thread does, a step at a time: follows the log into the history index, live and after a start alike,
- * commits snapshots, and lets go of the log's segments that both are past. Whatever it throws (DatabaseWriteError,
- * DatabaseCorruptError, LogCorruptError, AssertionError), the thread must stop, and the exchange with it: after a failed
- * commit nothing here can be trusted until it is opened again.
+ * The store thread's work, in steps. Follows the log with the history index, stores snapshots, and removes log segments that
+ * neither needs. If it throws (DatabaseWriteError, DatabaseCorruptError, LogCorruptError, AssertionError) the thread and the
+ * exchange must stop: after a failed commit its state is unknown until it is opened again.
  */
 export class Indexer {
   private readonly options: IndexerOptions;
   private readonly fold: HistoryFold;
   private readonly reader: LogReader;
   private readonly snapshots: Snapshots;
-  /** Of each actor, as stored. */
+  /** By actor: the sequence of its stored snapshot. */
   private readonly snapshotSequences = new Map<number, number>();
-  /** By actor: the snapshot whose parts are coming in. */
+  /** By actor: the snapshot of which parts are still missing. */
   private readonly incoming = new Map<number, PendingSnapshot>();
   private readonly complete: PendingSnapshot[] = [];
-  /** The last step has stored a snapshot. */
+  /** The last step stored a snapshot. */
   private hasStored = false;
-  /** What stands before it has been removed, or will be with the next removal. */
+  /** Segments before this sequence are removed, or will be at the next removal. */
   private trimmedBefore: number;
 
   constructor(options: IndexerOptions) {
@@ -69,31 +68,31 @@ export class Indexer {
     this.snapshots = new Snapshots(options.database, options.yieldNow);
     for (const actorId of options.actorIds) this.snapshotSequences.set(actorId, this.snapshots.sequenceOf(actorId));
     this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1, options.files);
-    // Nothing is removed before there is something new: the journal may only now be opening the log.
+    // Nothing is removed before something new arrives: the journal may still be opening the log.
     this.trimmedBefore = this.neededFrom;
   }
 
-  /** Everything through this sequence is in the history index, on disk. */
+  /** The history index holds everything through this sequence, durably. */
   get indexedSequence(): number {
     return this.fold.indexedSequence;
   }
 
-  /** The last sequence that the index or a snapshot goes through: the log had it on disk, and must not end before. */
+  /** The last sequence that the index or a snapshot includes. The log must not end before it. */
   get storedThrough(): number {
     return Math.max(this.fold.indexedSequence, ...this.snapshotSequences.values());
   }
 
-  /** Of the actor's snapshot, as stored; 0 = it has none. */
+  /** The sequence of the actor's stored snapshot; 0 = it has none. */
   snapshotSequenceOf(actorId: number): number {
     return this.snapshotSequences.get(actorId) ?? 0;
   }
 
-  /** The first sequence that the log must still hold: recovery begins there, or the index goes on there. */
+  /** The first sequence that recovery or the index still needs from the log. */
   get neededFrom(): number {
     return Math.min(this.fold.indexedSequence, ...this.snapshotSequences.values()) + 1;
   }
 
-  /** Takes in a record of kind SNAPSHOT, by copy: one part. With its last part a snapshot is ready for step(). */
+  /** Receives a record of kind SNAPSHOT: a part of a snapshot. Copies it. step() stores a snapshot after its last part. */
   onSnapshotRecord(record: Uint8Array): void {
     const { actorId, sequence, part, last } = readSnapshotPart(record);
     const snapshot = part === 0 ? { actorId, sequence, parts: [] } : this.incoming.get(actorId);
@@ -109,9 +108,9 @@ export class Indexer {
   }
 
   /**
-   * Does one transaction's worth of what `durableSequence`, the last sequence on disk, allows: a snapshot or the next turns,
-   * one after the other where both wait, however fast snapshots come. Returns whether there is more to do. A transaction
-   * costs a sync and whole pages however little it holds, so let turns gather unless somebody waits for the index.
+   * Does one database commit: a snapshot, or the next transactions of the log, through `durableSequence` at most. Alternates
+   * if both wait, so that frequent snapshots do not stop the index. Returns whether there is more to do. A commit costs a
+   * sync and whole pages even if it is small: unless a client waits for the index, call it for many transactions at once.
    */
   step(durableSequence: number): boolean {
     const isIndexNext = this.hasStored && this.indexedSequence < durableSequence;
@@ -125,7 +124,7 @@ export class Indexer {
     this.reader.close();
   }
 
-  /** The place of the oldest that is complete: not before the log holds on disk what it rests on. −1 = there is none. */
+  /** The index of the first complete snapshot whose sequence is durable; −1 = there is none. */
   private readySnapshot(durableSequence: number): number {
     return this.complete.findIndex(({ sequence }) => sequence <= durableSequence);
   }
@@ -142,7 +141,7 @@ export class Indexer {
     return true;
   }
 
-  /** Returns whether more turns are waiting. */
+  /** Returns whether more transactions wait. */
   private index(durableSequence: number): boolean {
     const { fold } = this;
     const { yieldNow = noYield } = this.options;

@@ -11,31 +11,31 @@ import {
   segmentName,
 } from "./log-segment.ts";
 
-/** One turn: `logBytes` bytes at `offset`, a multiple of 8. Valid during the call only: copy what you keep. */
+/** Called with one transaction: `logBytes` bytes (a multiple of 8) at `offset`. Valid during the call only. */
 export type VisitRecord = (buffer: Buffer, view: DataView, offset: number, logBytes: number) => void;
 
-/** A read that only follows the log's end should not copy a mebibyte of zeros; one that catches up should. */
+/** A read at the log's end should not copy a mebibyte of zeros. A read that catches up should use large blocks. */
 const FIRST_READ_BYTES = 1 << 16;
 const MAX_READ_BYTES = 1 << 20;
 
-/** Reads turns in order, from a sequence on, also while a LogWriter appends to the same files. Keeps its place. */
+/** Reads transactions in order from a sequence on, also while a LogWriter appends to the same files. Keeps its position. */
 export class LogReader {
   private readonly dir: string;
   private readonly files: Files;
-  /** The sequence of the next turn to visit. */
+  /** The sequence of the next transaction to visit. */
   private next: number;
   private fd = -1;
   private segment: Segment | null = null;
-  /** Of the next record, in the file. */
+  /** The file offset of the next record. */
   private position = 0;
-  /** The sequence that the next turn in the file must have; below `next` while the reader gets there. */
+  /** The sequence of the next transaction in the file. Below `next` while the reader skips to its start. */
   private expected = 0;
   private buffer = Buffer.allocUnsafeSlow(MAX_READ_BYTES);
   private view = new DataView(this.buffer.buffer);
-  /** What part of the file the buffer holds. */
+  /** The part of the file that the buffer holds. */
   private bufferPosition = 0;
   private bufferBytes = 0;
-  /** The buffer was filled when only this much was on disk: what it holds behind that record may be out of date. */
+  /** The log was durable through this sequence when the buffer was filled. Later bytes in the buffer may be out of date. */
   private bufferThrough = -1;
   private readBytes = FIRST_READ_BYTES;
 
@@ -46,9 +46,9 @@ export class LogReader {
   }
 
   /**
-   * Visits the turns from where the last call stopped through `throughSequence`, at most `maxRecords`, and returns how
-   * many. `throughSequence` must be on disk: what should be there and cannot be read throws LogCorruptError. A turn whose
-   * visit throws comes again.
+   * Visits the transactions after those of the last call through `throughSequence`, at most `maxRecords`. Returns how many.
+   * `throughSequence` must be durable. Throws LogCorruptError if a record cannot be read. A transaction whose visit throws
+   * is visited again.
    */
   read(throughSequence: number, visit: VisitRecord, maxRecords = Number.POSITIVE_INFINITY): number {
     let visited = 0;
@@ -86,7 +86,7 @@ export class LogReader {
     this.segment = null;
   }
 
-  /** Brings the record at `position` into the buffer, as far as the segment goes. Returns its offset there. */
+  /** Loads the record at `position` into the buffer, up to the end of the segment. Returns its offset there. */
   private load(segment: Segment): number {
     this.buffered(segment, RECORD_HEADER_BYTES);
     const offset = this.position - this.bufferPosition;
@@ -112,16 +112,16 @@ export class LogReader {
   }
 
   private openFirst(): Segment {
-    const row = listSegments(this.dir, this.files);
-    const first = row.findLast((firstSequence) => firstSequence <= this.next);
+    const segments = listSegments(this.dir, this.files);
+    const first = segments.findLast((firstSequence) => firstSequence <= this.next);
     if (first === undefined) {
-      const begins = row[0] === undefined ? "there is no log" : `the log begins with ${row[0]}`;
+      const begins = segments[0] === undefined ? "there is no log" : `the log begins with ${segments[0]}`;
       throw new LogCorruptError(segmentName(this.next), 0, this.next, begins);
     }
     return this.enter(openSegment(this.dir, first, "r", this.files));
   }
 
-  /** The segment has ended before the expected turn: by its name, that one must begin the next segment. */
+  /** The segment has ended. The next one must begin with the expected sequence, which is in its name. */
   private openNext(segment: Segment): void {
     const isThere = this.files.existsSync(join(this.dir, segmentName(this.expected)));
     if (!isThere || this.expected === segment.firstSequence) throw this.corrupt(segment, "the record is missing");

@@ -14,17 +14,17 @@ import {
   RECORD_HEADER_BYTES,
 } from "../../wire/record.ts";
 
-/** Records as the log sees them: sealed, and told good from bad. `bytes` and `view` cover the same memory. */
+/** Sealing and checking of log records. `bytes` and `view` always cover the same memory. */
 
-/** What stands at an offset of a segment. */
+/** The verdict on the bytes at an offset of a segment. */
 export type Verdict =
   | typeof TRANSACTION
   | typeof WATERMARK
-  /** Nothing was written here: a length of 0, or no room for a record. */
+  /** Nothing was written here: the length is 0, or there is no room for a record. */
   | typeof END
-  /** Length or checksum is wrong: torn or rotten. */
+  /** The length or the checksum is wrong: the record is torn or damaged. */
   | typeof DAMAGED
-  /** The checksum is right, so this was written so, but it cannot stand here. */
+  /** The checksum is right, so it was written like this, but it does not belong here. */
   | typeof FOREIGN;
 export const TRANSACTION = 0;
 export const WATERMARK = 1;
@@ -32,7 +32,7 @@ export const END = 2;
 export const DAMAGED = 3;
 export const FOREIGN = 4;
 
-/** Sets durableThrough and the checksum of a record whose other fields are set. The last step before append(). */
+/** Sets durableThrough and then the checksum of a record: the last step before append(). */
 export function seal(
   view: DataView,
   bytes: Uint8Array,
@@ -44,7 +44,7 @@ export function seal(
   view.setUint32(offset + AT_CRC, checksum(bytes, offset, logBytes), true);
 }
 
-/** Writes and seals a watermark: everything through `durableThrough` is on disk, and `sequence` is the last written. */
+/** Writes and seals a watermark: everything through `durableThrough` is durable, and `sequence` is the last one written. */
 export function encodeWatermark(
   view: DataView,
   bytes: Uint8Array,
@@ -61,7 +61,7 @@ export function encodeWatermark(
   seal(view, bytes, 0, RECORD_HEADER_BYTES, durableThrough);
 }
 
-/** Judges what stands at `offset`, where the turn `expected` or a watermark after `expected − 1` may stand. */
+/** Checks the bytes at `offset`. Valid are the transaction `expected` and a watermark after `expected − 1`. */
 export function inspect(
   view: DataView,
   bytes: Uint8Array,
@@ -81,7 +81,7 @@ export function inspect(
   return kind === KIND_TRANSACTION ? TRANSACTION : WATERMARK;
 }
 
-/** Why inspect() did not find the record `expected`, for people. */
+/** Explains why inspect() did not find the record, for an error message. */
 export function describe(verdict: Verdict, view: DataView, offset: number): string {
   if (verdict === END) return "the record is missing";
   if (verdict === DAMAGED) return "the record is damaged (length or checksum)";
@@ -90,12 +90,12 @@ export function describe(verdict: Verdict, view: DataView, offset: number): stri
   const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
   const kind = view.getUint8(offset + AT_KIND);
   const durableThrough = view.getFloat64(offset + AT_DURABLE_THROUGH, true);
-  return `a record of sequence ${sequence}, kind ${kind}, durableThrough ${durableThrough} cannot stand here`;
+  return `a record of sequence ${sequence}, kind ${kind}, durableThrough ${durableThrough} does not belong here`;
 }
 
 /**
- * The offset of an intact record at or after `offset` which says that `sequence` was on disk when it was written, or −1.
- * Tries every place where a record may begin, since a bad record's length cannot be trusted to lead to the next.
+ * The offset of an intact record at or after `offset` that proves that `sequence` was durable; −1 if there is none. Tries
+ * every place where a record may begin, since the length of a damaged record cannot be trusted.
  */
 export function findProof(
   view: DataView,
@@ -113,7 +113,7 @@ export function findProof(
   return -1;
 }
 
-/** Refuses to write what inspect() would refuse to read (but for the checksum, which is seal()'s to set). */
+/** Throws AssertionError for records that inspect() would not accept. Does not check the checksum, which seal() sets. */
 export function checkBatch(view: DataView, firstSequence: number, lastSequence: number, nextSequence: number): void {
   assert(firstSequence === nextSequence, `log: append of ${firstSequence} where ${nextSequence} is next`);
   let offset = 0;
@@ -122,10 +122,13 @@ export function checkBatch(view: DataView, firstSequence: number, lastSequence: 
     const logBytes = view.getUint32(offset + AT_LOG_BYTES, true);
     assert(isLength(logBytes, view.byteLength - offset), `log: append of a record of ${logBytes} bytes`);
     assert(view.getFloat64(offset + AT_SEQUENCE, true) === sequence, `log: append without ${sequence}`);
-    assert(view.getUint8(offset + AT_KIND) === KIND_TRANSACTION, "log: append of another kind than a turn");
+    assert(view.getUint8(offset + AT_KIND) === KIND_TRANSACTION, "log: append of a record that is not a transaction");
     assert(view.getUint8(offset + AT_VERSION) === FORMAT_VERSION, "log: append of another version");
     const durableThrough = view.getFloat64(offset + AT_DURABLE_THROUGH, true);
-    assert(durableThrough >= 0 && durableThrough < nextSequence, "log: append of a record that vouches for itself");
+    assert(
+      durableThrough >= 0 && durableThrough < nextSequence,
+      "log: append of a record that claims to be durable itself",
+    );
     offset += logBytes;
   }
   assert(

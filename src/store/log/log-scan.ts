@@ -10,53 +10,51 @@ import {
   segmentName,
 } from "./log-segment.ts";
 
-/** Whole segments in memory, for the start and for verification. The way to read a log that is in use is LogReader. */
-
-/** A segment, read up to the first place where no record follows. */
+/** A segment, read up to its first place without a valid record. To read a log that is in use, see LogReader. */
 export interface Scan {
   readonly segment: Segment;
-  /** The whole file. */
+  /** The contents of the whole file. */
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Of the first byte behind the last good record. */
+  /** The offset after the last valid record. */
   readonly endOffset: number;
-  /** What stands there: END, DAMAGED or FOREIGN. */
+  /** The verdict on the bytes at endOffset: END, DAMAGED or FOREIGN. */
   readonly verdict: Verdict;
-  /** The sequence after the last good record's. */
+  /** The sequence after that of the last valid record. */
   readonly nextSequence: number;
-  /** The highest sequence that the segment itself says was on disk. */
+  /** The highest sequence of which the segment itself proves that it was durable. */
   readonly provenThrough: number;
 }
 
 export interface LogSummary {
-  /** Turns; watermarks are not counted. */
+  /** The number of transactions, without watermarks. */
   records: number;
   /** 0 in an empty directory. */
   firstSequence: number;
   /** firstSequence − 1 when there is no record. */
   lastSequence: number;
-  /** Of all records, watermarks included. */
+  /** The size of all records, watermarks included. */
   bytes: number;
   segments: number;
-  /** Behind the last record: never acknowledged, the next openLog() cuts them. */
+  /** Bytes after the last record. They were never acknowledged, and the next openLog() cuts them off. */
   tornBytes: number;
 }
 
-/** Reads every record of a log that nobody writes, and changes nothing. Throws LogCorruptError as openLog() would. */
+/** Reads every record of a log that nobody writes. Changes nothing. Throws LogCorruptError as openLog() would. */
 export function verifyLog(dir: string): LogSummary {
-  const row = readSegmentChain(dir);
-  const firstSequence = row[0]?.firstSequence ?? 0;
+  const segments = readSegmentChain(dir);
+  const firstSequence = segments[0]?.firstSequence ?? 0;
   const summary: LogSummary = {
     records: 0,
     firstSequence,
     lastSequence: firstSequence - 1,
     bytes: 0,
-    segments: row.length,
+    segments: segments.length,
     tornBytes: 0,
   };
-  row.forEach((segment, i) => {
+  segments.forEach((segment, i) => {
     const scan = scanSegment(dir, segment.firstSequence);
-    const next = row[i + 1];
+    const next = segments[i + 1];
     if (next === undefined) summary.tornBytes = tornBytes(scan, 0);
     else checkEnd(scan, next);
     summary.records += scan.nextSequence - segment.firstSequence;
@@ -66,6 +64,7 @@ export function verifyLog(dir: string): LogSummary {
   return summary;
 }
 
+/** Reads a segment into memory and checks its records. Throws LogCorruptError for a bad header. */
 export function scanSegment(dir: string, firstSequence: number, files: Files = DISK): Scan {
   const { fd, segment } = openSegment(dir, firstSequence, "r", files);
   try {
@@ -75,7 +74,7 @@ export function scanSegment(dir: string, firstSequence: number, files: Files = D
   }
 }
 
-/** As scanSegment(), of a segment that is open. */
+/** As scanSegment(), for a segment that is open. */
 export function scanFile(fd: number, segment: Segment, files: Files = DISK): Scan {
   const bytes = Buffer.allocUnsafeSlow(segment.bytes);
   withFileName(segmentName(segment.firstSequence), () => readFully(fd, bytes, bytes.length, 0, files));
@@ -83,8 +82,9 @@ export function scanFile(fd: number, segment: Segment, files: Files = DISK): Sca
 }
 
 /**
- * How many bytes behind the last good record of the last segment must be cut: 0 when the log ends cleanly. Throws when
- * something proves that the record missing there was acknowledged: a later record's durableThrough, or `protectedThrough`.
+ * How many bytes after the last valid record of the last segment must be cut off; 0 if the log ends cleanly. Throws
+ * LogCorruptError if the missing record was acknowledged. That is proven by a later record's durableThrough or by
+ * `protectedThrough`.
  */
 export function tornBytes(scan: Scan, protectedThrough: number): number {
   const { segment, bytes, view, endOffset, verdict, nextSequence } = scan;
@@ -99,7 +99,7 @@ export function tornBytes(scan: Scan, protectedThrough: number): number {
   return lastWritten(bytes, endOffset) - endOffset;
 }
 
-/** The offset behind the last turn up to `sequence`: of a watermark too, since a watermark does not vouch for itself. */
+/** The offset after the last transaction through `sequence`. Watermarks after it are not included: they prove nothing about themselves. */
 export function offsetAfter(scan: Scan, sequence: number): number {
   const { view, endOffset } = scan;
   let after = SEGMENT_HEADER_BYTES;
@@ -127,7 +127,7 @@ function walk(segment: Segment, bytes: Buffer): Scan {
   }
 }
 
-/** A segment with a successor was closed in good order: it ends cleanly, right before the successor's first record. */
+/** A segment with a successor must end cleanly, right before the successor's first record. Throws LogCorruptError. */
 function checkEnd(scan: Scan, next: Segment): void {
   const { segment, bytes, view, endOffset, verdict, nextSequence } = scan;
   const name = segmentName(segment.firstSequence);
@@ -135,11 +135,16 @@ function checkEnd(scan: Scan, next: Segment): void {
     throw new LogCorruptError(name, endOffset, nextSequence, describe(verdict, view, endOffset));
   }
   if (lastWritten(bytes, endOffset) !== endOffset) {
-    throw new LogCorruptError(name, endOffset, nextSequence, "bytes behind the last record of a closed segment");
+    throw new LogCorruptError(
+      name,
+      endOffset,
+      nextSequence,
+      "there are bytes after the last record of a closed segment",
+    );
   }
 }
 
-/** The end, in steps of 8, of the last byte that is not zero, or `from`. */
+/** The offset after the last byte that is not zero, rounded up to a multiple of 8; at least `from`. */
 function lastWritten(bytes: Buffer, from: number): number {
   let end = bytes.length;
   while (end > from && bytes[end - 1] === 0) end--;

@@ -3,19 +3,19 @@ import { crc32 } from "node:zlib";
 import { DISK, type Files, readFully, syncDirectory, withFileName } from "../files/files.ts";
 
 /**
- * The files of the log: `log-<first sequence>.seg`, each of its full size from the start, zeros behind the last record.
+ * The files of the log: `log-<first sequence>.seg`. Each has its full size from the start, with zeros after the last record.
  *
  *      0  8 bytes  magic
  *      8  u32      crc32 over bytes 12 to 40
  *     12  u32      version of this layout
  *     16  f64      sequence of the first record
- *     24  f64      first sequence of the segment before; 0 = this is the first ever
+ *     24  f64      first sequence of the segment before; 0 = this is the first segment ever
  *     32  f64      size of the file
  *   4096           records (wire/record.ts), back to back
  *
- * A segment gets its name only when its header is on disk and every record before it too. So there is no such thing as
- * a half-made segment, and a segment proves that all records of the one before were on disk. The header has a page of
- * its own, so no later write touches it.
+ * A segment gets its name only when its header and every earlier record are durable. So there are no incomplete segments,
+ * and a segment proves that all records of the one before it were durable. The header has a page of its own, which no later
+ * write touches.
  */
 export const SEGMENT_HEADER_BYTES = 4096;
 
@@ -29,22 +29,22 @@ const HEADER_USED_BYTES = 40;
 const SEGMENT_VERSION = 1;
 const SEGMENT_NAME = /^log-(\d{16})\.seg$/;
 
-/** What a segment's header says. */
+/** The contents of a segment's header. */
 export interface Segment {
   readonly firstSequence: number;
   readonly previousFirstSequence: number;
-  /** Of the whole file, header included. */
+  /** The size of the whole file, header included. */
   readonly bytes: number;
 }
 
-/** The log is not as it was written: a record that was acknowledged cannot be read. Nothing is repaired or skipped. */
+/** An acknowledged record of the log cannot be read. Nothing is repaired or skipped. */
 export class LogCorruptError extends Error {
   override name = "LogCorruptError";
   /** File name within the log's directory. */
   readonly segment: string;
   /** In bytes from the start of the file. */
   readonly offset: number;
-  /** The sequence that should have been found there. */
+  /** The sequence that was expected there. */
   readonly sequence: number;
 
   constructor(segment: string, offset: number, sequence: number, why: string) {
@@ -57,29 +57,29 @@ export class LogCorruptError extends Error {
 
 export const segmentName = (firstSequence: number): string => `log-${String(firstSequence).padStart(16, "0")}.seg`;
 
-/** First sequences of the segments in a directory, ascending. */
+/** The first sequences of the segments in a directory, ascending. */
 export function listSegments(dir: string, files: Files = DISK): number[] {
   const names = files.readdirSync(dir).flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []);
   return names.map(Number).sort((a, b) => a - b);
 }
 
-/** All segments in order, headers checked, none missing between the first and the last. */
+/** The headers of all segments, in order. Throws LogCorruptError for a bad header or a missing segment. */
 export function readSegmentChain(dir: string, files: Files = DISK): Segment[] {
-  const row = listSegments(dir, files).map((firstSequence) => {
+  const segments = listSegments(dir, files).map((firstSequence) => {
     const { fd, segment } = openSegment(dir, firstSequence, "r", files);
     files.closeSync(fd);
     return segment;
   });
-  row.forEach(({ firstSequence, previousFirstSequence }, i) => {
-    const before = row[i - 1];
+  segments.forEach(({ firstSequence, previousFirstSequence }, i) => {
+    const before = segments[i - 1];
     if (before === undefined || before.firstSequence === previousFirstSequence) return;
     const why = `the segment before it, ${segmentName(previousFirstSequence)}, is missing`;
     throw new LogCorruptError(segmentName(firstSequence), 0, firstSequence, why);
   });
-  return row;
+  return segments;
 }
 
-/** Opens a segment and checks its header. The caller closes `fd`. */
+/** Opens a segment and checks its header. The caller must close `fd`. Throws LogCorruptError. */
 export function openSegment(
   dir: string,
   firstSequence: number,
@@ -107,14 +107,14 @@ export function encodeHeader(segment: Segment): Buffer {
 }
 
 /**
- * Removes the segments whose records all stand before `sequence`; never the last one, which is being written. Oldest
- * first, each made durable before the next, so that a crash leaves no hole. Returns how many went.
+ * Removes the segments whose records all come before `sequence`, but never the last segment, which is being written. Removes
+ * the oldest first and makes each removal durable before the next, so that a crash leaves no gap. Returns how many it removed.
  */
 export function removeSegmentsBefore(dir: string, sequence: number, files: Files = DISK): number {
-  const row = listSegments(dir, files);
+  const segments = listSegments(dir, files);
   let removed = 0;
-  while (removed + 1 < row.length && row[removed + 1] <= sequence) {
-    files.unlinkSync(join(dir, segmentName(row[removed])));
+  while (removed + 1 < segments.length && segments[removed + 1] <= sequence) {
+    files.unlinkSync(join(dir, segmentName(segments[removed])));
     syncDirectory(dir, files);
     removed++;
   }

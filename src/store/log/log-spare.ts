@@ -3,12 +3,12 @@ import { type Files, syncDirectory, withFileName, writeFully } from "../files/fi
 import { encodeHeader, type Segment, segmentName } from "./log-segment.ts";
 
 const SPARE_NAME = "log-next.tmp";
-/** No larger: the page cache takes 512 KiB in pieces of this size in an eighth of the time that it takes them at once. */
+/** Larger writes are slower: the page cache takes 512 KiB in pieces of this size eight times as fast as in one piece. */
 const ZEROS = Buffer.alloc(1 << 16);
 
 /**
- * The next segment of the log, made ahead of time. It is filled with zeros that are really written: fdatasync on blocks
- * that exist takes about half the time of fdatasync on a file that grows. One that a crash left behind is made anew.
+ * The next segment of the log, prepared ahead of time. It is filled with zeros, because fdatasync on existing blocks takes
+ * about half as long as on a file that grows. One that a crash left behind is overwritten.
  */
 export class SpareSegment {
   private readonly dir: string;
@@ -21,7 +21,7 @@ export class SpareSegment {
     this.files = files;
   }
 
-  /** Fills at most `maxBytes` more, and syncs them, so that install() has little left to sync. True = of full size. */
+  /** Writes and syncs up to `maxBytes` more, so that install() has little left to do. Returns true at full size. */
   fill(segmentBytes: number, maxBytes: number): boolean {
     if (this.filledBytes < segmentBytes) {
       this.write(Math.min(segmentBytes, this.filledBytes + maxBytes));
@@ -30,7 +30,7 @@ export class SpareSegment {
     return this.filledBytes >= segmentBytes;
   }
 
-  /** Makes it the segment of that header, filling what is missing, durable under its name. The caller owns the fd. */
+  /** Completes the file, writes the header and gives it its name, durably. Returns the fd, which the caller must close. */
   install(segment: Segment): number {
     const { dir, files } = this;
     this.write(segment.bytes);
@@ -44,7 +44,7 @@ export class SpareSegment {
     return fd;
   }
 
-  /** Gives its room back. */
+  /** Removes the file, to free its room on the disk. */
   discard(): void {
     this.close();
     this.filledBytes = 0;

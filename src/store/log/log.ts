@@ -16,50 +16,54 @@ import { SpareSegment } from "./log-spare.ts";
 const FIRST_SEQUENCE = 1;
 
 export interface LogOptions {
-  /** Size of new segment files: a multiple of 4096, at least 8192. Those that exist keep theirs. */
+  /** Size of new segment files: a multiple of 4096, at least 8192. Existing ones keep theirs. */
   segmentBytes: number;
-  /** The last sequence that the store holds, or a copy was made with; 0 if none: no record up to it may be cut. */
+  /** The last sequence that the database holds or a copy was made with; 0 = none. No record up to it may be cut off. */
   protectedThrough: number;
   /** Default: the disk. */
   files?: Files;
 }
 
-/** What openLog() cut off: written, but never acknowledged. */
+/** The torn tail that openLog() cut off. It was written but never acknowledged. */
 export interface LogTruncation {
   /** File name within the log's directory. */
   readonly segment: string;
-  /** Of the first byte cut, in the file. */
+  /** The file offset of the first byte that was cut off. */
   readonly offset: number;
-  /** The sequence that the first record cut would have had; it is given out again. */
+  /** The sequence that the first lost record would have had. It is used again. */
   readonly sequence: number;
   readonly bytes: number;
 }
 
-/** Where the writer goes on. */
+/** Where the writer continues. */
 interface Position {
   fd: number;
   segment: Segment;
   offset: number;
   nextSequence: number;
-  /** The highest sequence of which the log itself says that it is on disk. */
+  /** The highest sequence of which a record in the log proves that it is durable. */
   provenThrough: number;
 }
 
 /**
- * Opens the log in `dir` for appending, or creates both. One writer at a time; the caller sees to that.
+ * Opens the log in `dir` for appending, and creates the folder and the log if they are missing. The caller makes sure that
+ * there is only one writer.
  *
- * Reads the headers of all segments and the records of the last one. A bad record there, and what follows it, is cut
- * unless something proves that it was acknowledged. Throws LogCorruptError when it was, or when a segment is missing or
- * is not what its header says; else the error of the file system.
+ * Reads the headers of all segments and the records of the last one. A bad record there is cut off, with everything after
+ * it, unless something proves that it was acknowledged. Then it throws LogCorruptError, as it does for a missing segment or
+ * a bad header. Throws the error of the file system otherwise.
  */
 export function openLog(dir: string, { segmentBytes, protectedThrough, files = DISK }: LogOptions): LogWriter {
-  assert(segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES, "segmentBytes: pages, two at least");
+  assert(
+    segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES,
+    "segmentBytes: a multiple of 4096, at least 8192",
+  );
   makeFolder(dir, files);
   const last = readSegmentChain(dir, files).at(-1);
   const spare = new SpareSegment(dir, files);
   if (last === undefined) {
     if (protectedThrough >= FIRST_SEQUENCE) {
-      const why = `there is no log, but the store goes through ${protectedThrough}`;
+      const why = `there is no log, but the database goes through ${protectedThrough}`;
       throw new LogCorruptError(segmentName(FIRST_SEQUENCE), 0, FIRST_SEQUENCE, why);
     }
     const segment = { firstSequence: FIRST_SEQUENCE, previousFirstSequence: 0, bytes: segmentBytes };
@@ -74,12 +78,11 @@ export function openLog(dir: string, { segmentBytes, protectedThrough, files = D
 }
 
 /**
- * The one writer of the log. Whatever goes wrong, in a call or in the file system, ends it: `failed` keeps the first
- * error and every later call throws, because after a failed write or sync nobody knows what is on disk. The way out is
- * to stop and to open again.
+ * The only writer of the log. Any error ends it: `failed` keeps the first one and every later call throws. After a failed
+ * write or sync nobody knows what is on disk. The exchange must stop and open the log again.
  */
 export class LogWriter {
-  /** What openLog() cut off, or null. */
+  /** The torn tail that openLog() cut off, or null. */
   readonly truncation: LogTruncation | null;
   private readonly files: Files;
   private readonly segmentBytes: number;
@@ -105,7 +108,7 @@ export class LogWriter {
     return this.at.nextSequence;
   }
 
-  /** The last sequence known to be on disk: what the next records' durableThrough should say. */
+  /** The last sequence known to be durable: the durableThrough of the next records. */
   get durableThrough(): number {
     return this.durable;
   }
@@ -116,8 +119,8 @@ export class LogWriter {
   }
 
   /**
-   * Writes whole sealed records, of the sequences `firstSequence` to `lastSequence` without gaps. On disk only after
-   * sync(). A record never spans segments; one that is larger than a segment gets a segment of its own size.
+   * Writes whole sealed records with the sequences `firstSequence` to `lastSequence`. They are durable only after sync(). A
+   * record never spans segments. A record that is larger than a segment gets a segment of its own size.
    */
   append(bytes: Uint8Array, firstSequence: number, lastSequence: number): void {
     this.attempt(() => {
@@ -138,14 +141,14 @@ export class LogWriter {
   }
 
   /**
-   * Writes down how far the log is on disk, where no later record says so yet: with it, a later start tells a record that
-   * rotted from one that was never acknowledged. Takes no sequence. Worth a sync() of its own when the journal falls idle.
+   * Records how far the log is durable, unless a later record says so already. With it a later start can tell a damaged
+   * record from one that was never acknowledged. Takes no sequence. Worth a sync() of its own when the journal is idle.
    */
   appendWatermark(timeMs: number): void {
     this.attempt(() => {
       if (this.at.provenThrough === this.durable) return;
       if (this.at.offset + RECORD_HEADER_BYTES > this.at.segment.bytes) {
-        this.startNextSegment(0); // a new segment vouches for the one before it
+        this.startNextSegment(0); // a new segment proves that the one before it is durable
         return;
       }
       encodeWatermark(this.watermarkView, this.watermark, this.at.nextSequence - 1, timeMs, this.durable);
@@ -154,16 +157,15 @@ export class LogWriter {
     });
   }
 
-  /** Returns when everything appended is on disk. */
+  /** Makes everything appended durable. */
   sync(): void {
     this.attempt(() => this.flush());
   }
 
   /**
-   * Does up to `maxBytes` of the work of making the next segment (write zeros, sync them). True = ready.
-   * What is missing when the segment is needed is done at once, in append(), which then takes as long as that: call it
-   * under load too, for at least as many bytes as are appended. Where the disk is full nothing is ready and nothing lost:
-   * the segment in use has its room already.
+   * Prepares the next segment: writes and syncs up to `maxBytes` of zeros. Returns true when it is ready. If it is not ready
+   * when it is needed, append() does the rest at once and takes as long. So call it under load too, for at least as many
+   * bytes as are appended. On a full disk it returns false. Nothing is lost: the current segment has its room already.
    */
   prepare(maxBytes: number): boolean {
     return this.attempt(() => {
@@ -177,7 +179,7 @@ export class LogWriter {
     });
   }
 
-  /** Closes the files. What was not synced may or may not be on disk. */
+  /** Closes the files. Records that were not synced may or may not be on disk. */
   close(): void {
     if (this.at.fd < 0) return;
     this.files.closeSync(this.at.fd);
@@ -186,7 +188,7 @@ export class LogWriter {
     this.failure ??= new Error("closed");
   }
 
-  /** The end of the records from `from` on that fit into the segment. */
+  /** The end of the records, from `from` on, that fit into the segment. */
   private endOfFitting(view: DataView, from: number): number {
     const limit = from + this.at.segment.bytes - this.at.offset;
     if (view.byteLength <= limit) return view.byteLength;
@@ -210,11 +212,11 @@ export class LogWriter {
     this.durable = this.at.nextSequence - 1;
   }
 
-  /** Goes on in a new segment, of room for `recordBytes` at least. */
+  /** Continues in a new segment with room for at least `recordBytes`. */
   private startNextSegment(recordBytes: number): void {
-    this.flush(); // first, since the new segment vouches for this one
+    this.flush(); // first, since the new segment proves that this one is durable
     const { fd, segment, nextSequence } = this.at;
-    // A segment without a record, too small for its first, is replaced under the same name.
+    // An empty segment that is too small for its first record is replaced under the same name.
     const replaced = segment.firstSequence === nextSequence;
     const next = {
       firstSequence: nextSequence,
@@ -251,13 +253,13 @@ function begin(segment: Segment, spare: SpareSegment): Position {
   };
 }
 
-/** Zeroes the torn tail and makes sure that all before it is on disk, whatever ended the last writer. */
+/** Zeroes the torn tail and makes everything before it durable, however the last writer ended. */
 function resume(dir: string, scan: Scan, cutBytes: number, files: Files): Position {
   const { bytes, endOffset, nextSequence, provenThrough } = scan;
   const { fd, segment } = openSegment(dir, scan.segment.firstSequence, "r+", files);
   try {
-    // After a failed sync the kernel may keep pages that it calls clean and that never reached the disk: write again
-    // what nothing vouches for.
+    // After a failed sync the kernel may keep pages that it considers clean but that never reached the disk. So every byte
+    // that is not proven durable is written again.
     bytes.fill(0, endOffset, endOffset + cutBytes);
     const from = offsetAfter(scan, provenThrough);
     withFileName(segmentName(segment.firstSequence), () => {

@@ -8,8 +8,8 @@ import { scanSegment } from "../log/log-scan.ts";
 import { listSegments, SEGMENT_HEADER_BYTES } from "../log/log-segment.ts";
 
 /**
- * The ids of all actors of which the folder holds anything: a snapshot, or a turn in the log. Reads all of the log.
- * Nobody may be writing; changes nothing.
+ * The ids of all actors that have a snapshot or a transaction in the folder. Reads the whole log. Changes nothing. Nobody may
+ * write to the folder meanwhile.
  */
 export async function actorsWithState(dir: string): Promise<Set<number>> {
   const actorIds = new Set<number>();

@@ -7,26 +7,26 @@ import { readIfPresent, toJson, writeDurably } from "../files/small-files.ts";
 import { actorsWithState } from "./actors-with-state.ts";
 
 /**
- * What gives stored numbers their meaning: the log and the database hold ids, ticks and lots, and money that was made of
- * tick × lot. Under another tick, step or symbol the same bytes would be other orders and positions. Whatever else is
- * configured of an instrument (fees, tiers, limits) may change from start to start.
+ * The fields of an instrument that give stored numbers their meaning. The log and the database hold ids, ticks, lots, and
+ * money computed from tick × lot. With another tick, step or symbol the same bytes would mean other orders and positions.
+ * Fees, risk tiers and limits may change from start to start.
  */
 export interface InstrumentIdentity {
   readonly id: number;
   readonly symbol: string;
   readonly baseAsset: string;
   readonly quoteAsset: string;
-  /** Decimals without trailing zeros. */
+  /** A decimal without trailing zeros. */
   readonly tickSize: string;
   readonly stepSize: string;
 }
 
-/** Beside genesis.json: the identity of every instrument that was ever started in this folder. */
+/** A file beside genesis.json. It holds the identity of every instrument that was ever started in this folder. */
 export const INSTRUMENTS_FILE = "instruments.json";
 const FORMAT_VERSION = 1;
 const FIXED = ["symbol", "baseAsset", "quoteAsset", "tickSize", "stepSize"] as const;
 
-/** Null where nothing is recorded: in a new folder, and in one that no start has touched since there is a record. */
+/** Returns null if nothing is recorded: in a new folder, and in one that was last started by an older version. */
 export function readInstruments(dir: string): InstrumentIdentity[] | null {
   const path = join(dir, INSTRUMENTS_FILE);
   const text = readIfPresent(path);
@@ -35,44 +35,44 @@ export function readInstruments(dir: string): InstrumentIdentity[] | null {
   if (record === null) throw new DatabaseCorruptError(`${path}: cannot be read`);
   if (record.formatVersion !== FORMAT_VERSION)
     throw new DatabaseCorruptError(
-      `${path}: is of format ${record.formatVersion}, this program reads ${FORMAT_VERSION}`,
+      `${path}: has format ${record.formatVersion}, this program reads format ${FORMAT_VERSION}`,
     );
   return record.instruments;
 }
 
-/** Throws ConfigError unless all instruments of the record are configured as what they were begun. */
+/** Throws ConfigError unless all recorded instruments are configured with the same identity. */
 export function requireSameInstruments(
   known: readonly InstrumentIdentity[],
   configured: readonly InstrumentConfig[],
 ): void {
   const now = configured.map(identityOf);
-  for (const begun of known) {
-    const same = now.find(({ id }) => id === begun.id);
+  for (const recorded of known) {
+    const same = now.find(({ id }) => id === recorded.id);
     if (same === undefined) {
-      const renumbered = now.find(({ symbol }) => symbol === begun.symbol);
-      if (renumbered !== undefined) throw changed(begun, "id", renumbered.id);
+      const renumbered = now.find(({ symbol }) => symbol === recorded.symbol);
+      if (renumbered !== undefined) throw changed(recorded, "id", renumbered.id);
       throw new ConfigError(
-        `instruments: ${begun.symbol} (id ${begun.id}) is missing, and the data folder has it: ${KEEP}`,
+        `instruments: ${recorded.symbol} (id ${recorded.id}) is missing, but the data folder has state of it: ${KEEP}`,
       );
     }
-    const other = FIXED.find((name) => same[name] !== begun[name]);
-    if (other !== undefined) throw changed(begun, other, same[other]);
+    const other = FIXED.find((name) => same[name] !== recorded[name]);
+    if (other !== undefined) throw changed(recorded, other, same[other]);
   }
 }
 
-/** Of state whose instrument is not configured, in a folder that does not say which one that was. */
+/** For state of an instrument that is neither configured nor recorded. */
 export function instrumentNotConfigured(actorId: number): ConfigError {
   return new ConfigError(
-    `instruments: no instrument has the id ${actorId}, and the data folder has state of it: ${KEEP}`,
+    `instruments: no instrument has the id ${actorId}, but the data folder has state of it: ${KEEP}`,
   );
 }
 
-const KEEP = "keep it in the configuration (--config), and halt it if it shall not trade";
+const KEEP = "keep it in the configuration (--config), and halt it if it should not trade";
 
 /**
- * At a start, before anything else is written: refuses instruments that are not those of the folder (ConfigError), and
- * records those that are new. On disk when it resolves. A folder from before there was a record is taken to be of the
- * instruments that are configured, if these are all that it has state of.
+ * At a start, before anything else is written: checks the configured instruments against those of the folder (ConfigError)
+ * and records new ones. Durable when it resolves. In a folder without a record, every instrument that has state must be
+ * configured.
  */
 export async function registerInstruments({ data: dir, instruments: configured }: Config): Promise<void> {
   const isNew = readGenesis(dir) === null;
@@ -91,13 +91,13 @@ async function requireAllConfigured(dir: string, configured: readonly Instrument
     if (actorId !== LEDGER && !configured.some(({ id }) => id === actorId)) throw instrumentNotConfigured(actorId);
 }
 
-function changed(begun: InstrumentIdentity, name: keyof InstrumentIdentity, value: string | number): ConfigError {
+function changed(recorded: InstrumentIdentity, name: keyof InstrumentIdentity, value: string | number): ConfigError {
   return new ConfigError(
-    `instruments: ${begun.symbol} was begun with ${name} ${begun[name]}, it cannot become ${value}`,
+    `instruments: ${recorded.symbol} was first started with ${name} ${recorded[name]}; this cannot be changed to ${value}`,
   );
 }
 
-/** Tick and step as one tick and one lot are printed: "0.10" is no other tick than "0.1". */
+/** Tick and step are normalized by printing one tick and one lot: "0.10" is the same tick as "0.1". */
 function identityOf(config: InstrumentConfig): InstrumentIdentity {
   const { id, symbol, baseAsset, quoteAsset } = config;
   const instrument = compileInstrument(config);

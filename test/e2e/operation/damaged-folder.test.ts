@@ -74,7 +74,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
   [
     "a secret that is another exchange's",
     (dir) => fs.writeFileSync(join(dir, "secret.key"), Buffer.alloc(32, 7)),
-    /secret\.key is not the one that the API keys of this exchange were made with/,
+    /secret\.key is not the key that the API secrets of this exchange were encrypted with/,
   ],
   [
     "a folder that has lost its marker files does not become a fresh exchange",

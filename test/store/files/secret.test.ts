@@ -23,7 +23,7 @@ test("an empty secret is made anew where there is no exchange yet, and damage wh
   assert.deepEqual(fs.readFileSync(path), secret);
   fs.writeFileSync(path, "");
   fs.writeFileSync(join(dir, INITIALISED_FILE), "{}");
-  assert.throws(() => openSecret(dir), /secret\.key: not 32 bytes/);
+  assert.throws(() => openSecret(dir), /secret\.key: the file must have 32 bytes/);
   fs.rmSync(path);
   assert.throws(() => openSecret(dir), /secret\.key is missing/);
 });
@@ -31,6 +31,6 @@ test("an empty secret is made anew where there is no exchange yet, and damage wh
 test("a secret of another length is somebody's, and is left as it is", (t) => {
   const dir = temporary(t);
   fs.writeFileSync(join(dir, SECRET_FILE), "short");
-  assert.throws(() => openSecret(dir), /secret\.key: not 32 bytes/);
+  assert.throws(() => openSecret(dir), /secret\.key: the file must have 32 bytes/);
   assert.equal(fs.readFileSync(join(dir, SECRET_FILE), "utf8"), "short");
 });

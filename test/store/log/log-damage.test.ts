@@ -102,7 +102,7 @@ test("a bad record is cut with all that follows, unless one of those says that i
 
 test("what the store has indexed may not be missing, be it the tail or the whole log", (t) => {
   const dir = temporary(t);
-  assert.throws(() => open(dir, 1), /there is no log, but the store goes through 1/);
+  assert.throws(() => open(dir, 1), /there is no log, but the database goes through 1/);
   const log = open(dir);
   append(log, 3, 100);
   log.sync();
@@ -274,7 +274,11 @@ test("an intact record that cannot stand where it stands stops the start, and sa
   const offset = HEADER_BYTES + first.length;
   const cases: [(bytes: Buffer) => void, durableThrough: number, message: RegExp][] = [
     [(bytes) => bytes.writeUInt8(7, AT_VERSION), 0, /the record has version 7, this program reads 1/],
-    [(bytes) => bytes.writeUInt8(3, AT_KIND), 0, /a record of sequence 2, kind 3, durableThrough 0 cannot stand here/],
+    [
+      (bytes) => bytes.writeUInt8(3, AT_KIND),
+      0,
+      /a record of sequence 2, kind 3, durableThrough 0 does not belong here/,
+    ],
     [(bytes) => bytes.writeDoubleLE(3, AT_SEQUENCE), 0, /a record of sequence 3, kind 1/],
     [(bytes) => bytes.writeDoubleLE(1, AT_SEQUENCE), 0, /a record of sequence 1, kind 1/],
     [() => {}, 2, /a record of sequence 2, kind 1, durableThrough 2 cannot/],
@@ -328,7 +332,7 @@ test("bytes behind the end of a closed segment: no reader is hurt, verification 
   log.close();
   flip(dir, 1, SEGMENT_BYTES - 10);
   assertReads(dir, written);
-  assert.throws(() => verifyLog(dir), /bytes behind the last record of a closed segment/);
+  assert.throws(() => verifyLog(dir), /there are bytes after the last record of a closed segment/);
 });
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
