@@ -50,7 +50,7 @@ const refuses = (dir: string, message: RegExp): void =>
     (error: Error) => error instanceof DatabaseCorruptError && message.test(error.message),
   );
 
-test("what was committed is there after closing and opening, and an identity with it", async () => {
+test("committed rows and the exchange's identity are there after closing and opening", async () => {
   const dir = newDir();
   await fill(dir, 3);
   const database = openDatabase(dir);
@@ -78,7 +78,7 @@ test("a second opening in the process reads what the first commits, and cannot w
   await writer.close();
 });
 
-test("a batch that cannot be written leaves nothing of itself", async () => {
+test("a batch that cannot be written leaves no trace", async () => {
   const database = openDatabase(newDir());
   const batch = new WriteBatch();
   batch.put(database.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 1, time: 1 });
@@ -110,11 +110,11 @@ test("a reader that was killed does not make the file grow", async () => {
   await database.close();
 });
 
-test("there is no database to read where nobody made one", () => {
+test("a missing database cannot be opened for reading", () => {
   assert.throws(() => openDatabase(newDir(), { readOnly: true }), DatabaseCorruptError);
 });
 
-test("an exchange whose database is gone, empty or exchanged does not begin anew", async () => {
+test("an exchange whose database is missing, empty or replaced is refused", async () => {
   const dir = newDir();
   await fill(dir, 3);
   fs.truncateSync(dataFile(dir), 0);
@@ -130,10 +130,10 @@ test("an exchange whose database is gone, empty or exchanged does not begin anew
   fs.rmSync(join(other, "genesis.json"));
   refuses(other, /genesis/);
   fs.rmSync(join(other, "initialised.json"));
-  refuses(other, /without genesis/);
+  refuses(other, /has no genesis/);
 });
 
-test("a database without its marker is refused, however sound it looks", async () => {
+test("a database without its marker is refused, even if it looks sound", async () => {
   const dir = newDir();
   await fill(dir, 3);
   const database = openDatabase(dir);
@@ -144,7 +144,7 @@ test("a database without its marker is refused, however sound it looks", async (
   refuses(dir, /empty, but the exchange was initialised/);
 });
 
-test("making an exchange may stop halfway and be done again", async () => {
+test("the creation of an exchange can be interrupted and repeated", async () => {
   const dir = newDir();
   await fill(dir, 3);
   fs.rmSync(join(dir, "initialised.json"));
@@ -169,7 +169,7 @@ test("a flipped bit in a value names its table and key", async () => {
   await database.close();
 });
 
-test("a row that has come under another key, or into another table, is noticed", async () => {
+test("a row under a wrong key or in a wrong table is noticed", async () => {
   const dir = newDir();
   await fill(dir, 3);
   const database = openDatabase(dir);
@@ -183,7 +183,7 @@ test("a row that has come under another key, or into another table, is noticed",
   await database.close();
 });
 
-test("a flipped bit in the keys that LMDB searches by does not hide rows", async () => {
+test("a flipped bit in LMDB's search keys does not hide rows", async () => {
   const dir = newDir();
   const rows = 3000;
   await fill(dir, rows);
@@ -203,7 +203,7 @@ test("a flipped bit in the keys that LMDB searches by does not hide rows", async
           assert.ok(database.snapshotRows.get([1, "orders", orderId]) !== undefined, `row ${orderId}, byte ${place}`);
         }
       } catch (error) {
-        assert.match((error as Error).message, /its key does not lead to it|rows can be found/);
+        assert.match((error as Error).message, /is not found by its key|rows can be found/);
         noticed++;
       } finally {
         await database.close();
@@ -212,7 +212,7 @@ test("a flipped bit in the keys that LMDB searches by does not hide rows", async
   assert.ok(noticed > 0);
 });
 
-test("a flipped bit in a table's name does not make an empty table of it", async () => {
+test("a flipped bit in a table's name does not lead to an empty table", async () => {
   const dir = newDir();
   await fill(dir, 50);
   const sound = fs.readFileSync(dataFile(dir));
@@ -231,7 +231,7 @@ test("a flipped bit in a table's name does not make an empty table of it", async
   await openDatabase(dir).close();
 });
 
-test("a row that stands in the place of another one, and twice, is noticed", async () => {
+test("a row that stands twice, in place of another, is noticed", async () => {
   const dir = newDir();
   await fill(dir, 200);
   const bytes = fs.readFileSync(dataFile(dir));
@@ -259,7 +259,7 @@ function* keysOfBranches(bytes: Buffer): Generator<{ at: number; length: number 
   }
 }
 
-test("values of older versions are still read, and one of a newer version is named", async () => {
+test("values of older versions are read, and an error names one of a newer version", async () => {
   const dir = newDir();
   await fill(dir, 3);
   const database = openDatabase(dir);
@@ -284,7 +284,7 @@ test("values of older versions are still read, and one of a newer version is nam
   await database.close();
 });
 
-test("pages that were lost, and a file that is no database, are found out without taking the process along", async () => {
+test("lost pages and a file that is no database are found without ending the process", async () => {
   const dir = newDir();
   await fill(dir, 2000);
   damage(dataFile(dir), (bytes, at) => {

@@ -33,7 +33,7 @@ function goesRound(rows: readonly (readonly (number | bigint)[])[]): number {
   return end;
 }
 
-test("rows of any words come back bit by bit", () => {
+test("rows of any words are restored bit by bit", () => {
   const next = random(seed);
   const int = (below: number): number => Math.floor(next() * below);
   const bits = (): bigint => (BigInt(int(2 ** 32)) << 32n) | BigInt(int(2 ** 32));
@@ -57,7 +57,7 @@ test("rows of any words come back bit by bit", () => {
   }
 });
 
-test("numbers as far apart as they can be, and on both sides of what is not a number, come back", () => {
+test("extreme differences and words that are not numbers are restored", () => {
   const edges = [
     0,
     -0,
@@ -77,7 +77,7 @@ test("numbers as far apart as they can be, and on both sides of what is not a nu
   goesRound([[0xfff0_0000_0000_0001n, 1], [0xfff0_0000_0000_0002n, 1], [0x7ff8_0000_0000_0000n]]);
 });
 
-test("what differs little from the row before takes little", () => {
+test("rows that differ little from the row before take little space", () => {
   const row = (i: number) => [257 + 256 * i, 16, 0, 1, 1, 650_000, 10, 0, 0, 0, 1.7e12 + i, 1.7e12 + i, 1000 + i];
   const first = goesRound([row(0)]);
   assert.ok(first < 40, `${first} bytes`);
@@ -85,7 +85,7 @@ test("what differs little from the row before takes little", () => {
   assert.ok((many - first) / 100 <= 8, `${many} bytes`);
 });
 
-test("bytes that end too early, or ask for too much, are refused", () => {
+test("values that end too early or unpack to too much are refused", () => {
   const buffer = new RowBuffer(64);
   buffer.view.setUint32(0, 0x1_0001, true);
   buffer.view.setUint32(4, 48, true);
@@ -95,7 +95,7 @@ test("bytes that end too early, or ask for too much, are refused", () => {
   const packed = new Uint8Array(maxPackedBytes(64));
   const end = packRow(buffer, 0, -1, packed, 0);
   const unpacker = new Unpacker();
-  for (let cut = 1; cut < end; cut++) assert.throws(() => unpacker.unpack(packed.subarray(0, cut)), /end behind/);
-  assert.throws(() => unpacker.unpack(Uint8Array.of(1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f)), /no sound size/);
+  for (let cut = 1; cut < end; cut++) assert.throws(() => unpacker.unpack(packed.subarray(0, cut)), /do not end with/);
+  assert.throws(() => unpacker.unpack(Uint8Array.of(1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f)), /impossible size/);
   assert.deepEqual(unpacker.unpack(packed.subarray(0, end)), buffer.bytes.subarray(0, 56));
 });

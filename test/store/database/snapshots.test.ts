@@ -60,7 +60,7 @@ test("an actor without a snapshot starts from nothing", async () => {
   await database.close();
 });
 
-test("rows of many snapshots in parts of any size are those of the changes one by one", async () => {
+test("many snapshots in parts of any size give the same rows as the changes one by one", async () => {
   const database = newDatabase();
   const snapshots = new Snapshots(database);
   const model = new Map<number, Map<string, Message>>();
@@ -103,7 +103,7 @@ test("rows of many snapshots in parts of any size are those of the changes one b
   await database.close();
 });
 
-test("a snapshot larger than a part comes in several, and none is lost", async () => {
+test("a snapshot larger than a part is written in several parts", async () => {
   const database = newDatabase();
   const changes = Array.from({ length: 5000 }, (_, i) => ({
     table: "accounts",
@@ -125,7 +125,7 @@ test("a snapshot larger than a part comes in several, and none is lost", async (
   await database.close();
 });
 
-test("a part is a record that the log does not take", () => {
+test("the log refuses a snapshot part", () => {
   const [part] = partsOf(7, 12, []) as [Uint8Array];
   const view = new DataView(part.buffer);
   assert.equal(view.getUint32(AT_LOG_BYTES, true), 0);
@@ -134,7 +134,7 @@ test("a part is a record that the log does not take", () => {
   assert.deepEqual(readSnapshotPart(part), { actorId: 7, sequence: 12, time: 1012, part: 0, last: true });
 });
 
-test("a row that no part could hold is refused by the writer", () => {
+test("the writer refuses a row that is larger than a part", () => {
   assert.throws(
     () => partsOf(1, 1, [{ table: "t", key: 1, row: account(1, "x".repeat(3000)) }], 2048),
     /larger than a part/,
@@ -151,7 +151,7 @@ test("a snapshot without changes moves the sequence", async () => {
   await database.close();
 });
 
-test("a snapshot whose rows have gone ahead is as of its end", async () => {
+test("a snapshot whose rows were written ahead has the sequence of its end", async () => {
   const database = newDatabase();
   const snapshots = new Snapshots(database);
   const parts: Uint8Array[] = [];

@@ -6,7 +6,7 @@ import { INITIALISED_FILE } from "../../../src/store/files/genesis.ts";
 import { openSecret, SECRET_FILE } from "../../../src/store/files/secret.ts";
 import { temporary } from "../support/log-fixture.ts";
 
-test("a secret is made once, for its owner only", (t) => {
+test("a secret is created once, readable by its owner only", (t) => {
   const dir = temporary(t);
   const secret = openSecret(dir);
   assert.equal(secret.length, 32);
@@ -15,7 +15,7 @@ test("a secret is made once, for its owner only", (t) => {
   assert.deepEqual(fs.readdirSync(dir), [SECRET_FILE]);
 });
 
-test("an empty secret is made anew where there is no exchange yet, and damage where there is one", (t) => {
+test("an empty secret is replaced before there is an exchange, and is damage afterwards", (t) => {
   const dir = temporary(t);
   const path = join(dir, SECRET_FILE);
   fs.writeFileSync(path, "");
@@ -28,7 +28,7 @@ test("an empty secret is made anew where there is no exchange yet, and damage wh
   assert.throws(() => openSecret(dir), /secret\.key is missing/);
 });
 
-test("a secret of another length is somebody's, and is left as it is", (t) => {
+test("a secret of another length is refused and not changed", (t) => {
   const dir = temporary(t);
   fs.writeFileSync(join(dir, SECRET_FILE), "short");
   assert.throws(() => openSecret(dir), /secret\.key: the file must have 32 bytes/);

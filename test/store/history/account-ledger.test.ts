@@ -71,7 +71,7 @@ const settled = (fundingTime: number, ratePpb: number) =>
 const paid = (accountId: number, fundingTime: number, amountQuanta: number) =>
   event(FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
 
-test("a day of crashes: fills, funding, the ledger and the fund's movements explain every quantum that moved", async () => {
+test("over a day with market crashes fills, funding, ledger and fund movements explain every quantum", async () => {
   // Most days are eventful enough, but nobody knows which.
   const kinds = new Set<string>();
   for (let day = 0; day < 8 && !(kinds.has("FUNDING") && kinds.size > 2); day++)
@@ -191,7 +191,7 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
   return entries;
 }
 
-test("an account's transfers as of a sequence are those that were asked for by then", async () => {
+test("an account's transfers as of a sequence are those requested by then", async () => {
   const transactions = [
     transaction(1, 1000, enums.LEDGER, event(Deposited, { transferId: 1, accountId: ALICE })),
     transaction(2, 1001, enums.LEDGER, event(WithdrawalRequested, { transferId: 2, accountId: ALICE })),
@@ -214,7 +214,7 @@ test("an account's transfers as of a sequence are those that were asked for by t
     );
 });
 
-test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
+test("a symbol's funding rates are listed by the interval's end, whenever it was settled", async () => {
   const hour = 3_600_000;
   const transactions = [
     transaction(1, hour, BTC, settled(hour, 12_500)),
@@ -239,7 +239,7 @@ test("funding rates of a symbol: by the interval's end, whenever it was settled"
   });
 });
 
-test("a payment comes with its rate, and the house has none", async () => {
+test("a payment has its rate, and house accounts have no payments", async () => {
   const transactions = [
     transaction(
       1,
@@ -274,7 +274,7 @@ test("a payment comes with its rate, and the house has none", async () => {
   });
 });
 
-test("the fund's movements: a row for each turn and kind, and none for what comes to nothing", async () => {
+test("the fund's movements have one row for each transaction and kind, and none for zero funding", async () => {
   const trade = { takerAccountId: enums.INSURANCE_ACCOUNT, makerAccountId: enums.INSURANCE_ACCOUNT, priceTicks: 1 };
   const liquidated = { ...trade, execType: enums.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
   const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: enums.INSURANCE_ACCOUNT, priceTicks: 1 };
@@ -323,7 +323,7 @@ test("the fund's movements: a row for each turn and kind, and none for what come
   }
 });
 
-test("the ledger: what one turn did in the order in which it happened, transfers by their turn, no entry of nothing", async () => {
+test("the ledger lists a transaction's entries in their order, and no entry of zero", async () => {
   const trade = { takerAccountId: ALICE, makerAccountId: ALICE, priceTicks: 1, quantityLots: 1 };
   const [sell, buy] = [enums.serialToId(1, BTC), enums.serialToId(2, BTC)];
   const tradeId = enums.serialToId(1, BTC);
@@ -380,7 +380,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
       );
 });
 
-test("transfers that were written before they had a sequence stand where they stood", async () => {
+test("transfers of older versions, without a sequence, keep their position", async () => {
   const deposited = (sequence: number, transferId: number): LoggedTransaction =>
     transaction(sequence, 10, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
   await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {

@@ -97,7 +97,7 @@ for (const round of [0, 1, 2]) {
   });
 }
 
-test("an order carries what happened to it, and an open one is found but not listed", async () => {
+test("an order has its latest state; an open one is found by id but not listed", async () => {
   const transactions = transactionsOf([
     placed(1, { clientOrderId: "mine", priceTicks: 7, side: enums.SELL }),
     event(OrderReduced, { orderId: enums.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
@@ -113,7 +113,7 @@ test("an order carries what happened to it, and an open one is found but not lis
   });
 });
 
-test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
+test("house accounts leave public trades and candles, but no rows of their own", async () => {
   const house = enums.INSURANCE_ACCOUNT;
   const trade = event(Traded, {
     ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
@@ -137,7 +137,7 @@ test("accounts of the house leave public trades and candles, and no rows of thei
   });
 });
 
-test("orders that end in the batch that places them are found by id and client id, and listed as they ended", async () => {
+test("orders that end in the batch that places them are found by id and client id, and listed", async () => {
   const other = ALICE + 1;
   const brief = (serial: number) => [
     placed(serial, { accountId: serial % 3 === 0 ? other : ALICE, clientOrderId: `c${serial}`, rests: 0 }),
@@ -176,14 +176,14 @@ test("orders that end in the batch that places them are found by id and client i
   await database.close();
 });
 
-test("an event about an order that never was stops the fold", async () => {
+test("an event about an unknown order stops the fold", async () => {
   await assert.rejects(
     withHistory(transactionsOf([closed(1)]), () => {}),
     /missing: order 257/,
   );
 });
 
-test("a cursor that was not given out for the list is refused", async () => {
+test("a cursor of another list is refused", async () => {
   const transactions = transactionsOf([placed(1), placed(2), closed(1), closed(2)]);
   await withHistory(transactions, (history) => {
     const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
@@ -210,7 +210,7 @@ test("a page ends exactly where the list does", async () => {
   });
 });
 
-test("a turn with hundreds of fills, and the batches around it, come page by page", async () => {
+test("a transaction with hundreds of fills is read page by page", async () => {
   const bob = ALICE + 1;
   const makers = Array.from({ length: 300 }, (_, i) => placed(i + 1, { accountId: bob, quantityLots: 1 }));
   const sweep = makers.map((_, i) =>
@@ -245,7 +245,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   });
 });
 
-test("an order's fills are found behind thousands that its account had since", async () => {
+test("an order's fills are found before thousands of later ones of its account", async () => {
   const bob = ALICE + 1;
   const trade = (serial: number, takerSerial: number): Message =>
     event(Traded, {
@@ -275,7 +275,7 @@ test("an order's fills are found behind thousands that its account had since", a
   await database.close();
 });
 
-test("where actors' times run against the log's order, lists keep that order and windows find every row", async () => {
+test("when actors' times differ from the log's order, lists keep the order and time windows find every row", async () => {
   const times = [5000, 5000, 5000, 5000, 5000, 4990, 5010, 4980];
   const transactions = transactionsOf(
     [...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))],
@@ -292,7 +292,7 @@ test("where actors' times run against the log's order, lists keep that order and
   await database.close();
 });
 
-test("a filter that refuses almost everything searches in steps, and gets there", async () => {
+test("a filter that rejects almost everything searches in steps and finds its rows", async () => {
   const other = event(OrderPlaced, { orderId: enums.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
   const otherClosed = event(OrderClosed, {
     orderId: enums.serialToId(9, 7),
@@ -315,7 +315,7 @@ test("a filter that refuses almost everything searches in steps, and gets there"
   });
 });
 
-test("a client order id is found however many came after it, and the latest wins", async () => {
+test("a client order id is found among many later ones, and the latest wins", async () => {
   const events: Message[] = [];
   for (let serial = 1; serial <= 40_000; serial++) events.push(placed(serial, { clientOrderId: `id-${serial}` }));
   events.push(placed(40_001, { clientOrderId: "id-2" }));
@@ -333,7 +333,7 @@ test("a client order id is found however many came after it, and the latest wins
   await database.close();
 });
 
-test("a clock that was set back loses no trade from the candles", async () => {
+test("candles lose no trade when the clock is set back", async () => {
   const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
   const trades = times.map((_, i) =>
     event(Traded, { tradeId: enums.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
@@ -357,7 +357,7 @@ test("a clock that was set back loses no trade from the candles", async () => {
   }
 });
 
-test("a reader sees each commit at once, without its event loop turning", async () => {
+test("a reader sees each commit at once, even within one event-loop iteration", async () => {
   const dir = newDir();
   const writer = openDatabase(dir);
   const reader = openDatabase(dir, { readOnly: true });

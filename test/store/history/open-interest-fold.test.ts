@@ -83,7 +83,7 @@ class Model {
   }
 }
 
-test("days of crashes: the ends of all intervals are what the positions add up to, and the last figure what is open", async () => {
+test("over days with market crashes open interest equals the sum of positions at every interval's end", async () => {
   const wanted = ["liquidation", "takeover", "ADL", "flip"];
   const seen = new Set<string>();
   // Most days are eventful enough, but nobody knows which.
@@ -163,7 +163,7 @@ const figures = (database: Database, instrumentId: number, now: number, query: P
     .openInterestOf(instrumentId, { interval: "5m", limit: 99, ...query }, now)
     .data.map(({ time, openInterestLots, markTicks }) => [time / MINUTE, openInterestLots, markTicks]);
 
-test("figures are those when intervals ended, or of now; where nothing happened there are none", async () => {
+test("entries hold the values at interval ends, or the current ones; quiet intervals have none", async () => {
   const database = newDatabase();
   const transactions = [
     ...[
@@ -203,7 +203,7 @@ test("figures are those when intervals ended, or of now; where nothing happened 
   await database.close();
 });
 
-test("trades that an older program has folded in between are in the next figure that a price tells", async () => {
+test("the next price corrects for trades that an older version has indexed", async () => {
   const database = newDatabase();
   const fold = new HistoryFold(database, INSTRUMENTS);
   foldTransactions(fold, [transaction(1 * MINUTE, BTC, trade(5, 5)), transaction(2 * MINUTE, BTC, price(10, 5))]);
@@ -215,7 +215,7 @@ test("trades that an older program has folded in between are in the next figure 
   await database.close();
 });
 
-test("a folder from before begins with the first price that tells what is open, or with 0 where nothing ever traded", async () => {
+test("an older folder begins with the first price that tells the open interest, or with 0 without trades", async () => {
   const database = newDatabase();
   foldTransactions(new HistoryFold(database, INSTRUMENTS), [
     ...[

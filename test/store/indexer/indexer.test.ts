@@ -66,7 +66,7 @@ function snapshotOf(actorId: number, sequence: number, rows: number): Uint8Array
   return parts;
 }
 
-test("the parts of a snapshot may come long before its end, which says what it is of", async () => {
+test("the parts of a snapshot may come long before its end, which sets its sequence", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(3), SEGMENT_BYTES);
   const database = openDatabase(dir);
@@ -103,7 +103,7 @@ test("the parts of a snapshot may come long before its end, which says what it i
   await database.close();
 });
 
-test("snapshots that never end do not keep the index waiting, nor it them", async () => {
+test("endless snapshots do not stop the index, nor the other way round", async () => {
   const dir = newDir();
   const transactions = new LogGenerator(seed).transactions(60);
   writeLog(logDir(dir), transactions, SEGMENT_BYTES);
@@ -127,7 +127,7 @@ test("snapshots that never end do not keep the index waiting, nor it them", asyn
   await database.close();
 });
 
-test("breath may be taken at every turn and every row", async () => {
+test("the thread may yield at every transaction and every row", async () => {
   const dir = newDir();
   const transactions = new LogGenerator(seed).transactions(300);
   writeLog(logDir(dir), transactions, SEGMENT_BYTES);
@@ -171,7 +171,7 @@ test("the index follows a growing log, in steps and after a start", async () => 
   await database.close();
 });
 
-test("a log that lacks what the index needs next stops the keeper", async () => {
+test("a log that lacks the index's next transaction stops the indexer", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(20), SEGMENT_BYTES);
   const database = openDatabase(dir);
@@ -194,7 +194,7 @@ function rowsOf(database: Database, actorId: number): { sequence: number; rows: 
   return { sequence, rows };
 }
 
-test("a snapshot is stored when its last part has come, and parts of several actors may mingle", async () => {
+test("a snapshot is stored after its last part, and parts of several actors may interleave", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(6), SEGMENT_BYTES);
   const database = openDatabase(dir);
@@ -219,7 +219,7 @@ test("a snapshot is stored when its last part has come, and parts of several act
   await database.close();
 });
 
-test("a snapshot waits for the log that it rests on", async () => {
+test("a snapshot waits until its sequence is durable", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(6), SEGMENT_BYTES);
   const database = openDatabase(dir);
@@ -237,7 +237,7 @@ test("a snapshot waits for the log that it rests on", async () => {
   await database.close();
 });
 
-test("a part out of order stops the keeper, and a snapshot that begins anew is taken", async () => {
+test("a part out of order stops the indexer, and a snapshot may start again", async () => {
   const dir = newDir();
   const database = openDatabase(dir);
   const indexer = indexerOf(database, dir);
@@ -252,7 +252,7 @@ test("a part out of order stops the keeper, and a snapshot that begins anew is t
   await database.close();
 });
 
-test("segments go when the index and every actor's snapshot are past them", async () => {
+test("segments are removed when the index and every actor's snapshot are past them", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(600), SEGMENT_BYTES);
   const segments = listSegments(logDir(dir));
@@ -280,7 +280,7 @@ test("segments go when the index and every actor's snapshot are past them", asyn
   await database.close();
 });
 
-test("segments stay while the index needs them, and when they are to be kept", async () => {
+test("segments stay while the index needs them, or with keepSegments", async () => {
   const dir = newDir();
   writeLog(logDir(dir), new LogGenerator(seed).transactions(300), SEGMENT_BYTES);
   const segments = listSegments(logDir(dir));
@@ -297,7 +297,7 @@ test("segments stay while the index needs them, and when they are to be kept", a
   await database.close();
 });
 
-test("a commit that finds no room on the disk is named, and leaves the index where it was", async () => {
+test("a commit on a full disk gives an error and leaves the index unchanged", async () => {
   const dir = newDir();
   const transactions = new LogGenerator(seed).transactions(3000);
   writeLog(logDir(dir), transactions, SEGMENT_BYTES);
@@ -311,7 +311,7 @@ test("a commit that finds no room on the disk is named, and leaves the index whe
   await database.close();
 });
 
-test("a process killed while it indexes, ten times, leaves whole batches and goes on", async () => {
+test("a process killed ten times while it indexes leaves whole batches and continues", async () => {
   const dir = newDir();
   const transactions = new LogGenerator(seed).transactions(3000);
   const next = random(seed);

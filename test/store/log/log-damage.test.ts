@@ -32,7 +32,7 @@ import {
 
 // ---- torn tails and proofs ------------------------------------------------------------------------------------------
 
-test("a tail torn at any byte of the last record is cut, reported and written over", (t) => {
+test("a tail torn at any byte of the last record is cut off, reported and overwritten", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 3, 100);
@@ -70,7 +70,7 @@ test("a tail torn at any byte of the last record is cut, reported and written ov
   }
 });
 
-test("a bad record is cut with all that follows, unless one of those says that it was on disk", (t) => {
+test("a bad record is cut off with all that follows, unless a later record proves that it was durable", (t) => {
   for (const proof of ["none", "record", "watermark", "store"] as const) {
     const dir = temporary(t);
     const log = open(dir);
@@ -100,7 +100,7 @@ test("a bad record is cut with all that follows, unless one of those says that i
   }
 });
 
-test("what the store has indexed may not be missing, be it the tail or the whole log", (t) => {
+test("a log that lacks what the database holds stops the start", (t) => {
   const dir = temporary(t);
   assert.throws(() => open(dir, 1), /there is no log, but the database goes through 1/);
   const log = open(dir);
@@ -149,7 +149,7 @@ test("a power cut that keeps any of the unsynced sectors loses nothing synced an
 
 // ---- damage ---------------------------------------------------------------------------------------------------------
 
-test("random damage is detected or harmless: no record that something vouches for is lost, no byte is wrong", (t) => {
+test("random damage is detected or harmless: no record proven durable is lost, and no byte is wrong", (t) => {
   const outcomes = { detected: 0, harmless: 0, cut: 0 };
   runUntilReached(
     takeSeed(t.name),
@@ -248,7 +248,7 @@ test("a last segment without records is fine; a file without a header is not", (
   }
 });
 
-test("a half-made next segment is no segment: it is made anew", (t) => {
+test("an incomplete next segment is ignored and made again", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 3, 960);
@@ -263,7 +263,7 @@ test("a half-made next segment is no segment: it is made anew", (t) => {
   assert.equal(verifyLog(dir).tornBytes, 0);
 });
 
-test("an intact record that cannot stand where it stands stops the start, and says why", (t) => {
+test("an intact record in a wrong place stops the start with a reason", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const [first, second] = append(log, 2, 100) as [Buffer, Buffer];
@@ -281,8 +281,8 @@ test("an intact record that cannot stand where it stands stops the start, and sa
     ],
     [(bytes) => bytes.writeDoubleLE(3, AT_SEQUENCE), 0, /a record of sequence 3, kind 1/],
     [(bytes) => bytes.writeDoubleLE(1, AT_SEQUENCE), 0, /a record of sequence 1, kind 1/],
-    [() => {}, 2, /a record of sequence 2, kind 1, durableThrough 2 cannot/],
-    [() => {}, Number.NaN, /durableThrough NaN cannot/],
+    [() => {}, 2, /a record of sequence 2, kind 1, durableThrough 2 does not belong/],
+    [() => {}, Number.NaN, /durableThrough NaN does not belong/],
   ];
   for (const [change, durableThrough, message] of cases) {
     const changed = Buffer.from(second);
@@ -297,7 +297,7 @@ test("an intact record that cannot stand where it stands stops the start, and sa
   }
 });
 
-test("a segment that is not what its header says stops the start", (t) => {
+test("a segment that does not match its header stops the start", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   append(log, 20, 960);
@@ -324,7 +324,7 @@ test("a segment that is not what its header says stops the start", (t) => {
   }
 });
 
-test("bytes behind the end of a closed segment: no reader is hurt, verification tells", (t) => {
+test("bytes after the end of a closed segment do not harm readers, and verification reports them", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 20, 960);

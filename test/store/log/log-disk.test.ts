@@ -20,7 +20,7 @@ function count(files: SimDisk, through: number): number {
   return found;
 }
 
-test("a failed sync ends the writer, and what it was to sync reaches the disk with the next start", () => {
+test("a failed sync ends the writer, and its records reach the disk at the next start", () => {
   // At any place relative to sectors: what the kernel calls clean is lost a sector at a time.
   for (let payloadBytes = 8; payloadBytes <= 2 * SECTOR_BYTES; payloadBytes += 8)
     for (const withWatermark of [false, true]) {
@@ -48,7 +48,7 @@ test("a failed sync ends the writer, and what it was to sync reaches the disk wi
     }
 });
 
-test("every call of the disk may fail: what was synced before is there, and the next start goes on", () => {
+test("after a failure of any disk call synced records are there, and the next start continues", () => {
   for (const code of ["EIO", "ENOSPC"])
     for (let nth = 1; ; nth++) {
       const disk = new SimDisk(new Random(nth));
@@ -82,7 +82,7 @@ test("every call of the disk may fail: what was synced before is there, and the 
     }
 });
 
-test("the file that could not be written or read is named", () => {
+test("an error names the file that could not be written or read", () => {
   const disk = new SimDisk(new Random(5));
   const failing = (failed: string, file: RegExp): void => {
     disk.fault = (call, path) =>
@@ -107,7 +107,7 @@ test("the file that could not be written or read is named", () => {
   assert.throws(() => open(disk), /^Error: log-0+1\.seg: EIO/);
 });
 
-test("a disk too full for the next segment: the one in use goes on, and the next is made once there is room", () => {
+test("on a disk too full for the next segment the current one continues, and the next is made once there is room", () => {
   const disk = new SimDisk(new Random(7));
   const log = open(disk);
   append(log, 3, 100);

@@ -37,7 +37,7 @@ import {
 
 // ---- append and read ------------------------------------------------------------------------------------------------
 
-test("what was appended and synced is read back, byte by byte, over several segments and reopenings", (t) => {
+test("appended and synced records are read back unchanged, over several segments and restarts", (t) => {
   const dir = temporary(t);
   const written: Buffer[] = [];
   for (let round = 0; round < 4; round++) {
@@ -79,7 +79,7 @@ test("one batch is split over segments at records; a record that exactly fills a
   verifyLog(dir);
 });
 
-test("a record larger than a segment gets a segment of its own size, also as the first of the log", (t) => {
+test("a record larger than a segment gets a segment of its own size, even as the first of the log", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const records = [...append(log, 1, 50_000), ...append(log, 2, 100), ...append(log, 1, 3_000_000)];
@@ -95,7 +95,7 @@ test("a record larger than a segment gets a segment of its own size, also as the
   assert.equal(verifyLog(dir).records, 6);
 });
 
-test("prepare makes the next segment in bounded steps, and the roll takes it", (t) => {
+test("prepare() makes the next segment in bounded steps, and it is used when the current one is full", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const spare = join(dir, "log-next.tmp");
@@ -114,7 +114,7 @@ test("prepare makes the next segment in bounded steps, and the roll takes it", (
   assertReads(dir, records);
 });
 
-test("append refuses what could not be read again, and then stays stopped", (t) => {
+test("append() refuses records that could not be read again, and then stays stopped", (t) => {
   const sound = record(1, 16, 0);
   const altered = (change: (bytes: Buffer) => void): Buffer => {
     const bytes = Buffer.from(sound);
@@ -140,7 +140,7 @@ test("append refuses what could not be read again, and then stays stopped", (t) 
   }
 });
 
-test("a reader follows a growing log and never looks past what it was told is on disk", (t) => {
+test("a reader follows a growing log and never reads past the durable sequence", (t) => {
   const seed = takeSeed(t.name);
   const random = randomOf(seed);
   const dir = temporary(t);
@@ -173,7 +173,7 @@ test("a reader follows a growing log and never looks past what it was told is on
   for (const closable of [reader, late, log]) closable.close();
 });
 
-test("a reader that was closed, or whose visit threw, goes on with the same record", (t) => {
+test("a reader that was closed, or whose visit threw, continues with the same record", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 30, 1000);
@@ -214,7 +214,7 @@ test("removeSegmentsBefore removes whole segments, never the last; a reader from
 
 // ---- watermarks -----------------------------------------------------------------------------------------------------
 
-test("a watermark vouches once for what was synced, takes no sequence and is skipped by readers", (t) => {
+test("a watermark proves once what was synced, takes no sequence and is skipped by readers", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const endOf = () => verifyLog(dir).bytes;
@@ -238,7 +238,7 @@ test("a watermark vouches once for what was synced, takes no sequence and is ski
   assertReads(dir, written);
 });
 
-test("a watermark that finds no room opens the next segment, which vouches as well", (t) => {
+test("a watermark without room opens the next segment, which proves the same", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 1, SEGMENT_BYTES - HEADER_BYTES - RECORD_HEADER_BYTES);
@@ -255,7 +255,7 @@ test("a watermark that finds no room opens the next segment, which vouches as we
 
 // ---- errors of the file system --------------------------------------------------------------------------------------
 
-test("a directory or file that may not be written is an error that says so", (t) => {
+test("a directory or file without write permission is an error that says so", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   append(log, 1, 100);
@@ -274,7 +274,7 @@ test("a directory or file that may not be written is an error that says so", (t)
   });
 });
 
-test("a full disk stops the writer; what was synced is there at the next start", { skip: noDevFull() }, (t) => {
+test("a full disk stops the writer, and synced records are there at the next start", { skip: noDevFull() }, (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 10, 960);
@@ -292,7 +292,7 @@ test("a full disk stops the writer; what was synced is there at the next start",
   again.close();
 });
 
-test("a failed sync stops the writer, vouches for nothing, and the next start writes the tail again", (t) => {
+test("a failed sync stops the writer and proves nothing, and the next start writes the tail again", (t) => {
   const dir = temporary(t);
   const log = open(dir);
   const written = append(log, 2, 100);
