@@ -35,7 +35,7 @@ export type SocketErrorCode = keyof typeof SOCKET_ERRORS;
 export const specOf = (code: ErrorCode | SocketErrorCode): Omit<ErrorSpec, "status"> =>
   code in ERRORS ? ERRORS[code as ErrorCode] : SOCKET_ERRORS[code as SocketErrorCode];
 
-/** What a client reads: the problem and the remedy. */
+/** The message that a client reads: the problem and the remedy. */
 export function messageOf(code: ErrorCode | SocketErrorCode): string {
   const { problem, remedy } = specOf(code);
   return `${problem} ${remedy}`;
