@@ -242,8 +242,8 @@ export class SymbolActor implements Actor {
   }
 
   /**
-   * Runs before the rest of a transaction. An order whose time has come must not trade in it. Its trades must not pay
-   * funding of an interval that has ended before.
+   * Runs before the rest of a transaction. An order whose time has come must not trade in it. A funding
+   * interval that has ended must be settled before the positions change.
    */
   private runTimers(transaction: Transaction): void {
     const { open, cancelSwitches, funding } = this.state;

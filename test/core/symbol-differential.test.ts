@@ -35,7 +35,7 @@ const seed = takeSeed("symbol-twin.test");
 const RUNS = 300;
 const TIGHT_RUNS = 100;
 
-test("a symbol does what its slow twin does, command by command", () => {
+test("a symbol does what the reference model does, command by command", () => {
   const seen = new Map<string, number>();
   const property = fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => drive(steps, seen));
   runUntilReached(
@@ -89,8 +89,8 @@ const EXPECTED = [
   "reduced for 6",
 ];
 
-/** Each command goes to the twin as well. */
-class TwinMarket extends Market {
+/** A market that sends each command to the reference model, too, and compares the results. */
+class MarketWithReference extends Market {
   private readonly reference: ReferenceExchange;
   private readonly opened: number[] = [];
   readonly seen = new Map<string, number>();
@@ -116,16 +116,20 @@ class TwinMarket extends Market {
     const what = JSON.stringify(command);
     assert.deepEqual(outcome, this.reference.do(actorId, command, this.exchange.time), what);
     for (const each of this.opened)
-      assert.deepEqual(this.exchange.marginTableOf(each), this.reference.total(each), `cells of ${each} after ${what}`);
+      assert.deepEqual(
+        this.exchange.marginTableOf(each),
+        this.reference.total(each),
+        `margin of ${each} after ${what}`,
+      );
     note(outcome, command, this.seen);
     return [...said.events, ...said.replies];
   }
 }
 
-test("a symbol does what its slow twin does where margins are tight", () => {
+test("a symbol does what the reference model does where margins are tight", () => {
   const seen = new Set<string>();
   for (let run = 0; run < TIGHT_RUNS; run++) {
-    const market = new TwinMarket();
+    const market = new MarketWithReference();
     tradeTightly(new Random(seed + run, "tight margins"), market);
     for (const what of market.seen.keys()) seen.add(what);
   }
@@ -156,7 +160,7 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
     }
     for (const symbol of reference.symbols) compareSymbol(exchange, symbol, traffic.accounts);
     for (const accountId of [FEE_ACCOUNT, ...traffic.accounts])
-      assert.deepEqual(exchange.marginTableOf(accountId), reference.total(accountId), `cells of ${accountId}`);
+      assert.deepEqual(exchange.marginTableOf(accountId), reference.total(accountId), `margin of ${accountId}`);
   }
   // The audits find Σ cash = 0 and Σ size = 0 for each symbol, and Σ balances = deposits − withdrawals.
   for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
@@ -181,13 +185,13 @@ function note(outcome: Outcome, command: Message, seen: Map<string, number>): vo
   for (const [, , reason] of outcome.reduced) count(`reduced for ${reason}`);
 }
 
-/** A command with what was said to it; of a batch each item by itself: the twin knows no others. */
+/** A command with its replies and events. A batch becomes its items, because the reference model has no batches. */
 function partsOf(command: Message, said: Said): [Message, Said][] {
   if (command.type !== OrderBatch.code) return [[command, said]];
   return (command as MessageOf<typeof OrderBatch>).items.map((item, index) => [item, itemsSaid(said)[index]]);
 }
 
-/** What a turn came to, as the reference puts it. */
+/** The outcome of a transaction in the form of the reference model. */
 function outcomeOf({ events, replies }: Said): Outcome {
   const out = nothing();
   for (const reply of replies) {
@@ -197,7 +201,7 @@ function outcomeOf({ events, replies }: Said): Outcome {
       out.details = details;
     } else if (reply.type === DuplicateOrder.code) out.orderId = (reply as MessageOf<typeof DuplicateOrder>).orderId;
   }
-  // A cancel of all answers with each order and Done; its orders are among the closed ones.
+  // A cancel of all orders replies with each order and Done; they are compared as closed orders.
   if (replies.length === 1 && replies[0].type === OrderView.code) {
     const order = replies[0] as MessageOf<typeof OrderView>;
     out.orderId = order.orderId;

@@ -31,50 +31,50 @@ import { Exchange, encode } from "../core/support/exchange.ts";
 import type { SimDisk } from "./disk.ts";
 import { LOG_FOLDER, type Machine } from "./machine.ts";
 
-/** A request that somebody waits for. */
+/** A request that waits for its answer. */
 interface Asked {
   readonly actorId: number;
   readonly command: Message;
-  /** What its sender had been shown when it was sent. */
+  /** The last sequence that its sender had seen when it was sent. */
   readonly afterSequence: number;
 }
 
-/** A turn as the outside world has seen it, or as it was found in the log. */
+/** A transaction as clients have seen it, or as it was found in the log after a crash. */
 interface Seen {
   readonly sequence: number;
   readonly actorId: number;
   readonly time: number;
   readonly events: readonly Message[];
   command: Message | null;
-  /** Null when nobody has seen them. */
+  /** Null when no client has seen them. */
   replies: readonly Message[] | null;
 }
 
 /**
- * Knows nothing of rings, threads, snapshots and crashes. It runs the same commands one after the other, in the order in
- * which the exchange says that they happened, and whatever the exchange answers must be what comes of that. What it hears
- * it must be able to find in the log that a restart leaves, once.
+ * Checks the exchange against a simple model without rings, threads, snapshots or crashes. It runs the same commands one
+ * after the other, in the order that the exchange reports. The exchange's events and replies must be the same. And each
+ * transaction that a client has seen must be in the log after a restart, once.
  */
 export class Auditor {
   readonly findings: string[] = [];
   transactions = 0;
   replies = 0;
-  /** Turns that were found in the log after a crash, and had not been shown to anybody. */
+  /** Transactions that were in the log after a crash, and that no client had seen. */
   unseen = 0;
   private readonly shadow: Exchange;
   private readonly disk: SimDisk;
   private readonly trace = createHash("sha256");
   private seen: Seen[] = [];
-  /** Of this process, by request id. */
+  /** Requests of this process, by request id. */
   private asked = new Map<number, Asked>();
   private released = 0;
   private durable = 0;
-  /** By file: how far its records have been read, and the sequence behind them. */
+  /** How many bytes of each log file have been read. */
   private readonly read = new Map<string, number>();
-  /** Records that are on disk and that nobody had been shown when they were synced, by sequence. */
+  /** Records, by sequence, that no client had seen when they were synced. */
   private readonly synced = new Map<number, Uint8Array>();
   private readonly lastTime = new Map<number, number>();
-  /** Order ids by who placed them under which client order id, transfers and moves of margin by their reference. */
+  /** Ids of orders by account and client order id, and of transfers and margin moves by reference. */
   private readonly used = new Map<string, number>();
   private dueQuanta = 0n;
 
@@ -84,7 +84,7 @@ export class Auditor {
     disk.onSynced = (path, bytes) => this.noteDurable(path, bytes);
   }
 
-  /** Of everything that was seen, in order: the same for two runs of one seed. */
+  /** The hash of everything that clients saw, in order. Two runs of one seed have the same. */
   digest(): string {
     return this.trace.copy().digest("hex");
   }
@@ -93,7 +93,7 @@ export class Auditor {
     this.asked.set(requestId, { actorId, command, afterSequence: this.released });
   }
 
-  /** It was not sent: nothing may come of it. */
+  /** The request was not sent: it must have no effect. */
   onTurnedAway(requestId: number): void {
     this.asked.delete(requestId);
   }
@@ -120,7 +120,7 @@ export class Auditor {
     const { command, afterSequence } = asked as Asked;
     this.check(
       transaction.sequence >= afterSequence,
-      `an answer as of ${transaction.sequence} to one who had been shown ${afterSequence}`,
+      `an answer as of ${transaction.sequence} to a client that had seen ${afterSequence}`,
     );
     const replies = copy(transaction.messages.slice(transaction.eventCount));
     if (transaction.eventCount === 0) this.see({ ...transaction, events: [], command, replies });
@@ -129,7 +129,7 @@ export class Auditor {
       if (
         !this.check(
           last?.sequence === transaction.sequence,
-          `turn ${transaction.sequence} was answered but not released`,
+          `transaction ${transaction.sequence} was answered but not released`,
         )
       )
         return;
@@ -138,7 +138,7 @@ export class Auditor {
     this.trace.update(JSON.stringify(replies));
   }
 
-  /** Everything asked has been answered, and nothing is on its way. */
+  /** Call it when all requests are answered and all work has drained. */
   settled(machine: Machine): void {
     this.check(this.asked.size === 0, `${this.asked.size} requests were never answered`);
     this.predict();
@@ -152,11 +152,11 @@ export class Auditor {
         maintenance: marginTable.maintenance(accountId),
       };
       const due = this.shadow.marginTableOf(accountId);
-      this.check(isDeepStrictEqual(real, due), `cells of ${accountId}: ${text(real)} where ${text(due)} is due`);
+      this.check(isDeepStrictEqual(real, due), `margin of ${accountId}: ${text(real)} instead of ${text(due)}`);
     }
   }
 
-  /** The actors' own audits, taken when all was settled. That they are those of the shadow, predict() has seen to. */
+  /** Checks the actors' own audits, taken after settled(). predict() has compared them with those of the model already. */
   balanced(reports: readonly Message[]): void {
     let money = 0n;
     for (const message of reports) {
@@ -169,16 +169,18 @@ export class Auditor {
     this.check(money === this.dueQuanta, `all money is ${money} quanta, deposits − withdrawals are ${this.dueQuanta}`);
   }
 
-  /** The process has ended and another has recovered, whose log ends with `lastSequence`. Nobody gets an answer any more. */
+  /** A new process has recovered from a log that ends with `lastSequence`. Open requests are never answered. */
   restarted(lastSequence: number): void {
     this.check(lastSequence >= this.released, `${this.released} was shown, but the log ends with ${lastSequence}`);
     this.predict();
     const from = this.shadow.sequence + 1;
-    // What nobody was shown may have been indexed and removed already.
+    // Transactions that no client has seen may have been indexed and removed from the log already.
     const begin = Math.max(from, listSegments(LOG_FOLDER, this.disk)[0] ?? from);
     for (let sequence = from; sequence < begin; sequence++) {
       const record = this.synced.get(sequence);
-      if (this.check(record !== undefined, `turn ${sequence} was removed from the log without having been on disk`))
+      if (
+        this.check(record !== undefined, `transaction ${sequence} was removed from the log without having been on disk`)
+      )
         this.find(record as Uint8Array);
     }
     if (begin <= lastSequence) {
@@ -195,7 +197,7 @@ export class Auditor {
     this.synced.clear();
   }
 
-  /** A turn of the log that nobody has been shown. */
+  /** Takes a transaction of the log that no client has seen. */
   private find(record: Uint8Array): void {
     const view = viewOf(record);
     const events: Message[] = [];
@@ -206,7 +208,7 @@ export class Auditor {
     const time = view.getFloat64(AT_TIME, true);
     const asked = this.asked.get(requestId);
     const isKnown = requestId === 0 || asked?.actorId === actorId;
-    this.check(isKnown, `turn ${sequence} is of a request ${requestId} that nobody waited for`);
+    this.check(isKnown, `transaction ${sequence} is of a request ${requestId} that was not open`);
     this.asked.delete(requestId);
     this.unseen++;
     this.see({ sequence, actorId, time, events, command: asked?.command ?? null, replies: null });
@@ -218,7 +220,10 @@ export class Auditor {
     if (events.length === 0) return;
     this.trace.update(`${sequence} ${actorId} ${time} ${JSON.stringify(events)}`);
     const before = this.lastTime.get(actorId) ?? 0;
-    this.check(time >= before, `turn ${sequence}: the time of actor ${actorId} goes back from ${before} to ${time}`);
+    this.check(
+      time >= before,
+      `transaction ${sequence}: the time of actor ${actorId} goes back from ${before} to ${time}`,
+    );
     this.lastTime.set(actorId, time);
     for (const event of events) this.count(event as Message, actorId);
   }
@@ -245,7 +250,7 @@ export class Auditor {
     }
   }
 
-  /** Does what was seen, in its order. A turn without events rests on the sequence that it carries. */
+  /** Runs the seen transactions on the model, by sequence. A read carries the sequence of the state that it shows. */
   private predict(): void {
     const { shadow } = this;
     const transactions = this.seen.splice(0);
@@ -254,23 +259,23 @@ export class Auditor {
       if (this.findings.length > 0) return;
       const actor = shadow.actors.get(actorId) as Actor;
       if (command === null) {
-        // Ticks: whether and when time makes something happen is for the exchange to say, what it does is not.
+        // A tick: the exchange decides when it comes, so the model applies its events.
         shadow.replay([{ actorId, sequence, time, bytes: encode(events) }]);
         actor.restored();
         continue;
       }
       shadow.time = time;
       const said = shadow.do(actorId, command);
-      const where = `turn ${sequence} of actor ${actorId}, ${text(command)}`;
+      const where = `transaction ${sequence} of actor ${actorId}, ${text(command)}`;
       this.check(said.sequence === sequence, `${where}: it should be ${said.sequence}`);
       this.check(
         isDeepStrictEqual(inOrder(said.events), inOrder(events)),
-        `${where}: ${text(events)} where ${text(said.events)} is due`,
+        `${where}: ${text(events)} instead of ${text(said.events)}`,
       );
       if (replies !== null)
         this.check(
           isDeepStrictEqual(inOrder(said.replies), inOrder(replies)),
-          `${where}: answered ${text(replies)} where ${text(said.replies)} is due`,
+          `${where}: answered ${text(replies)} instead of ${text(said.replies)}`,
         );
     }
   }
@@ -279,7 +284,7 @@ export class Auditor {
     this.check(sequence <= this.durable, `${sequence} was shown when only ${this.durable} was on disk`);
   }
 
-  /** Follows the log through its syncs, by itself. */
+  /** Reads the records of the log at each sync, with code of its own. */
   private noteDurable(path: string, bytes: Uint8Array): void {
     if (!path.endsWith(".seg")) return;
     const view = viewOf(bytes);
@@ -304,8 +309,8 @@ export class Auditor {
 }
 
 /**
- * Positions of one symbol come in no order that anybody may rely on, be it in a reply or when they pay their funding; and
- * one that nothing has ever happened to (an order was refused) is as good as none.
+ * Sorts what has no defined order: positions in a reply, and funding payments. Drops positions that nothing has happened
+ * to (their order was refused): one of the two sides may not have them.
  */
 function inOrder(messages: readonly Message[]): Message[] {
   const known = messages.filter((message) => message.type !== PositionView.code || sequenceOf(message) !== 0);

@@ -9,16 +9,16 @@ interface File {
   /** As programs see it. */
   bytes: Uint8Array;
   size: number;
-  /** What the disk itself holds, where that is something else: by sector, its content there. */
+  /** Sectors that differ from the disk, with their content on disk. */
   readonly unsynced: Map<number, Uint8Array>;
-  /** The same, but the kernel calls these sectors clean: their sync has failed. */
+  /** The same for sectors that the kernel takes for clean after a failed sync. */
   readonly forgotten: Map<number, Uint8Array>;
   sizeOnDisk: number;
 }
 interface Directory {
   readonly kind: "directory";
   readonly entries: Map<string, Node>;
-  /** Changes that the disk has not been told of, oldest first: what takes each back. */
+  /** Functions that undo the unsynced changes, oldest first. */
   readonly unsynced: (() => void)[];
 }
 type Node = File | Directory;
@@ -33,20 +33,20 @@ const newFile = (): File => ({
 });
 const newDirectory = (): Directory => ({ kind: "directory", entries: new Map(), unsynced: [] });
 
-/** What can go wrong with a call, decided by the test. */
+/** Decides whether a call fails, and with which error. */
 export type Fault = (call: keyof Files, path: string) => Error | null;
 
 /**
- * A file system in memory whose disk knows only what was synced. kill() is the end of a process: what it wrote is still
- * there. cutPower() takes back any of the 512-byte sectors and of the names that were not synced, each by itself.
+ * A file system in memory that knows which writes were synced. kill() ends a process: its writes stay. cutPower() undoes
+ * any of the unsynced 512-byte sectors and names, each independently.
  */
 export class SimDisk implements Files {
-  /** Called before each call: the scheduler's chance to run another thread, or to kill them all. */
+  /** Called before each operation, so that the scheduler can run another thread or kill all. */
   onCall: () => void = () => {};
-  /** Called behind each successful sync of a file. */
+  /** Called after each successful sync of a file. */
   onSynced: (path: string, bytes: Uint8Array) => void = () => {};
   fault: Fault = () => null;
-  /** Every other write takes only a part of what it is given. */
+  /** Every second write writes only a part of its bytes. */
   writesShort = false;
   private readonly random: Random;
   private readonly root = newDirectory();
@@ -120,7 +120,7 @@ export class SimDisk implements Files {
     this.onCall();
     const error = this.fault("fdatasyncSync", path);
     if (error !== null) {
-      // Only what is written again will ever reach the disk.
+      // As on Linux: sectors of a failed sync count as clean, and only a new write brings them to the disk.
       for (const [sector, old] of file.unsynced) file.forgotten.set(sector, old);
       file.unsynced.clear();
       throw error;
@@ -168,16 +168,16 @@ export class SimDisk implements Files {
     this.change([[path, null]]);
   }
 
-  /** The process is gone: its files are closed, and all that it wrote is there for the next one. */
+  /** Ends the process: closes its files and keeps its writes. */
   kill(): void {
     this.open.clear();
   }
 
-  /** The machine is gone: what was not synced is there, or is not, piece by piece. */
+  /** Ends the machine: each unsynced change is kept or undone at random. */
   cutPower(): void {
     this.kill();
     const { random } = this;
-    // Often all or nothing, since those are what programs get wrong first.
+    // All or nothing often: these are the most likely to break a program.
     const chance = random.pick([0, 0.5, 0.9, 1]);
     const lost = (): boolean => random.next() >= chance;
     const visit = (directory: Directory): void => {
@@ -223,7 +223,7 @@ export class SimDisk implements Files {
     return node;
   }
 
-  /** What names of one directory mean from now on: all of it or nothing. */
+  /** Changes names of one directory, as one change that is kept or undone as a whole. */
   private change(entries: [path: string, node: Node | null][]): void {
     const directory = this.directory(dirname((entries[0] as [string, Node | null])[0]));
     const before = entries.map(([path]) => [basename(path), directory.entries.get(basename(path)) ?? null] as const);
@@ -239,7 +239,7 @@ function setEntry(directory: Directory, name: string, node: Node | null): void {
   else directory.entries.set(name, node);
 }
 
-/** Before a sector changes: what the disk holds there. */
+/** Call it before a sector changes: remembers its content on disk. */
 function keepOld(file: File, sector: number): void {
   if (file.unsynced.has(sector)) return;
   const forgotten = file.forgotten.get(sector);

@@ -25,17 +25,17 @@ export const LOG_FOLDER = "/log";
 const COMMAND_RING_BYTES = 8192;
 const RING_BYTES = 128 * 1024;
 const SMALL_RING_BYTES = 32 * 1024;
-/** As the control block of a ring has it (wire/ring.ts). */
+/** The index of a ring's tail in its control block (wire/ring.ts). */
 const TAIL_WORD = 16;
 
-/** Rules that a test breaks on purpose: each puts something else into the place of a part. See canaries.ts. */
+/** Replaces parts of the machine by faulty ones: see mutants.ts. */
 export interface Tampering {
   files?(disk: Files): Files;
   log?(log: LogWriter): LogWriter;
   actor?(actor: Actor): Actor;
   snapshots?(snapshots: Snapshots): Snapshots;
   indexer?(indexer: Indexer, control: Control): Indexer;
-  /** As the actors see it. */
+  /** The control block that actors get. */
   control?(control: Control): Control;
   commands?(commands: RingConsumer): RingConsumer;
   notBefore?(time: number): number;
@@ -58,7 +58,7 @@ export interface MachineOptions {
   tampering: Tampering;
 }
 
-/** The consumer's end of a ring whose records arrive late: it sees as many as it is allowed to. */
+/** The consumer of a ring whose records arrive late: it sees at most `allowance` records. */
 class SlowConsumer extends RingConsumer {
   allowance = Number.POSITIVE_INFINITY;
 
@@ -72,8 +72,8 @@ class SlowConsumer extends RingConsumer {
 }
 
 /**
- * The exchange as one process would have it, from its first line: the real store, journal, actors and front's end of the
- * road, recovered in the order of a real start, on rings of their own. A thread moves when the scheduler steps it.
+ * One process of the exchange: the real store, journal, actors and engine client, recovered in the order of a real start.
+ * Its threads run when the scheduler steps them.
  */
 export class Machine {
   readonly control = new Control();
@@ -85,7 +85,7 @@ export class Machine {
   readonly store: Thread;
   private readonly actorWorkers: ActorWorker[] = [];
   private readonly rebuild: Rebuild;
-  /** What the main thread has not heard of yet: workers whose threads have died, or are ready. */
+  /** Workers that have died or recovered, which the main thread does not know yet. */
   private readonly dead: number[] = [];
   private readonly recovered: number[] = [];
   private readonly realJournal: Journal;
@@ -105,7 +105,7 @@ export class Machine {
     scheduler.share(this.marginTable.buffer);
     const actorIds = [LEDGER, ...instruments.map(({ id }) => id)];
 
-    // The store first, since it knows what the log may not lose.
+    // The store first: it knows which records the log must keep.
     const storeRing = ring(RING_BYTES);
     const indexDoorbell = doorbell();
     const storeDoorbell = doorbell();
@@ -166,17 +166,17 @@ export class Machine {
     const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
 
     const sums = MarginTable.allocate(options.maxAccounts, options.workers);
-    /** What a worker's thread does first: its actors, recovered, with the log that there is by now. */
+    /** The first step of a worker's thread: recovers its actors from snapshots and the log. */
     const openWorker = (
       i: number,
       commands: SharedArrayBuffer,
       workerDoorbell: Doorbell,
       joins: boolean,
     ): ActorWorker => {
-      // As on a thread of its own: the memory is shared, what waits for a turn's end is not.
-      const cellsIn = ({ buffer }: MarginTable): SimMarginTable =>
+      // Each worker has its own object, as on a real thread: the memory is shared, deferred changes are not.
+      const tableOf = ({ buffer }: MarginTable): SimMarginTable =>
         new SimMarginTable(scheduler, buffer, options.workers, i);
-      const own = cellsIn(joins ? MarginTable.allocate(options.maxAccounts, options.workers) : marginTable);
+      const own = tableOf(joins ? MarginTable.allocate(options.maxAccounts, options.workers) : marginTable);
       const actors = pinned[i]!.map((actorId) => {
         const actor = this.newActor(actorId, own);
         return tampering.actor?.(actor) ?? actor;
@@ -185,7 +185,7 @@ export class Machine {
       const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
-        ...{ worker: i, actors, marginTable: own, sums: cellsIn(sums), clock, monotonic },
+        ...{ worker: i, actors, marginTable: own, sums: tableOf(sums), clock, monotonic },
         ...(joins ? { joinTable: marginTable.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
@@ -193,13 +193,13 @@ export class Machine {
         doorbell: workerDoorbell,
         out: new RingProducer(outputs[i]!, journalDoorbell),
         snapshotIntervalMs: options.snapshotIntervalMs,
-        // So that commands come, threads die and the power goes between the shares of a snapshot.
+        // Small chunks, so that commands, dying threads and power cuts come between the parts of a snapshot.
         rowsPerSnapshotChunk: 3,
       });
     };
     const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
     const doorbells = outputs.map(doorbell);
-    /** What each worker's thread does next; null when it has died. */
+    /** The next step of each worker's thread; null when it has died. */
     const steps: (null | (() => void))[] = [];
     for (const [i, output] of outputs.entries()) {
       const commands = ring(COMMAND_RING_BYTES);
@@ -247,14 +247,14 @@ export class Machine {
     scheduler.threads = [this.front, ...this.workers, this.journal, this.store];
   }
 
-  /** How much of what has been written each ring shows from now on. */
+  /** Decides anew how many of its records each ring shows. */
   delay(): void {
     const { random } = this.options;
     for (const consumer of this.slow)
       consumer.allowance = random.next() < 0.5 ? random.between(0, 6) : Number.POSITIVE_INFINITY;
   }
 
-  /** Runs until nothing is on its way. Returns false when something never comes through. */
+  /** Runs until all work has drained. Returns false if it never does. */
   settle(): boolean {
     const { scheduler } = this.options;
     for (let round = 0; round < 1000; round++) {
@@ -268,7 +268,7 @@ export class Machine {
     return false;
   }
 
-  /** The orderly end, thread by thread in the order in which work flows. */
+  /** Shuts down in order: workers, journal, front, store. */
   stop(): void {
     const { scheduler } = this.options;
     for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
@@ -290,7 +290,7 @@ export class Machine {
     return consumer;
   }
 
-  /** The main thread hears of threads that have died or are ready, and hands out what is released. */
+  /** A step of the main thread: rebuilds dead threads and delivers released transactions. */
   private stepFront(): void {
     for (const worker of this.dead.splice(0)) this.rebuild.died(worker);
     for (const worker of this.recovered.splice(0)) this.rebuild.recovered(worker);
@@ -305,7 +305,7 @@ export class Machine {
   }
 }
 
-/** Another thread may run before each read and write of a value. */
+/** Each read and write of a value is a point of the scheduler. */
 class SimMarginTable extends MarginTable {
   private readonly scheduler: Scheduler;
 
@@ -325,7 +325,7 @@ class SimMarginTable extends MarginTable {
   }
 }
 
-/** Whoever would sleep lets others run. */
+/** A thread that would sleep lets others run. */
 class SimDoorbell extends Doorbell {
   private readonly scheduler: Scheduler;
 

@@ -4,19 +4,16 @@ import type { MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { ClientIdRow } from "../../src/core/protocol/snapshot-schema.ts";
 import type { Tampering } from "./machine.ts";
 
-/**
- * Faults of the kind that the auditor exists for, built in on purpose. Each must be found; nothing outside the tests can
- * switch one on.
- */
+/** Deliberate faults that the auditor must find. Only tests can switch them on. */
 export const MUTANTS: Record<string, Tampering> = {
-  "the journal hands on before the log is synced": {
+  "the journal releases transactions before the log is synced": {
     log: (log) => changed(log, { sync: () => {} }),
   },
   "a new segment's name is never synced": {
     files: (disk) => changed(disk, { fsyncSync: () => {} }),
   },
-  // Nothing that leaves a symbol's lists of orders in disorder: going through one that is a circle never ends.
-  "recovery drops an order's end now and then": {
+  // Not an event whose loss can turn a list of orders into a circle: walking it would never end.
+  "recovery drops some OrderClosed events": {
     actor(actor) {
       let ends = 0;
       return changed(actor, {
@@ -26,13 +23,13 @@ export const MUTANTS: Record<string, Tampering> = {
       });
     },
   },
-  "recovery folds the last turns of a snapshot once more": {
+  "recovery applies the last transactions of a snapshot twice": {
     snapshots: (real) =>
       changed(real, {
         load: (actorId, visit) => Math.max(0, real.load(actorId, visit) - (actorId === LEDGER ? 10 : 0)),
       }),
   },
-  "snapshots forget the ids that clients gave their orders": {
+  "snapshots lose client order ids": {
     snapshots: (real) =>
       changed(real, {
         load: (actorId, visit) =>
@@ -55,7 +52,7 @@ export const MUTANTS: Record<string, Tampering> = {
           }),
       }),
   },
-  "recovery does not fill the cells": {
+  "recovery does not fill the margin table": {
     actor: (actor) => changed(actor, { restored: () => {} }),
   },
   "an actor takes a command twice": {
@@ -70,7 +67,7 @@ export const MUTANTS: Record<string, Tampering> = {
       });
     },
   },
-  "answers without events do not wait for what they rest on": {
+  "a read is answered before the state that it shows is durable": {
     control: (control) =>
       changed(control, {
         nextSequence: () => control.nextSequence(),
@@ -78,28 +75,28 @@ export const MUTANTS: Record<string, Tampering> = {
         lastSequence: 0,
       }),
   },
-  "a recount ends before every worker has added its share": {
+  "a recount ends before every worker has added its part": {
     rebuild: (parts) => ({
       ...parts,
       control: changed(parts.control, { recountedBy: () => parts.control.recountRound }),
     }),
   },
-  "a thread is rebuilt before what it had done is in the log": {
+  "a thread is rebuilt before its transactions are in the log": {
     rebuild: (parts) => ({
       ...parts,
       control: changed(parts.control, { durable: Number.POSITIVE_INFINITY }),
       workers: parts.workers.map((worker) => ({ ...worker, out: new SharedArrayBuffer(128) })),
     }),
   },
-  "whoever waits for a thread that has died is not told": {
+  "requests to a thread that has died are never answered": {
     rebuild: (parts) => ({ ...parts, engine: changed(parts.engine, { failPending: () => {} }) }),
   },
-  "time begins anew with each start": {
+  "time starts again with each process": {
     notBefore: () => 0,
   },
 };
 
-/** The same object, but for these. */
+/** The same object with other methods. */
 function changed<T extends object>(real: T, changes: Partial<T>): T {
   return new Proxy(real, {
     get(target, name) {

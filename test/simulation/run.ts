@@ -39,7 +39,7 @@ import { Killed, Scheduler, type Thread } from "./scheduler.ts";
 
 const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700 };
 const MAX_ACCOUNTS = 64;
-/** What can be tried, and what a key can have limits for. */
+/** Commands that can have limits of an API key, and that can be dry runs. */
 const ORDERS = [PlaceOrder, PlaceExtended, PlaceTrigger];
 const OPERATOR_REASON = HALT_REASONS.indexOf("OPERATOR");
 const HOUR_MS = 3_600_000;
@@ -55,18 +55,18 @@ export interface SimulationReport {
   stops: number;
   diskFaults: number;
   switches: number;
-  /** Threads that threw, and were rebuilt. */
+  /** Threads that threw and were rebuilt. */
   throws: number;
   unseen: number;
   findings: string[];
-  /** Of all that the outside world was shown: one seed, one digest. */
+  /** The hash of everything that clients saw: the same for two runs of one seed. */
   digest: string;
 }
 
-/** One history of an exchange from its foundation, decided by the seed alone. Stops at the first finding. */
+/** Runs an exchange from an empty folder; the seed alone decides everything. Stops at the first finding. */
 export async function runSimulation(seed: number, steps: number, tampering: Tampering = {}): Promise<SimulationReport> {
-  // A database is not simulated: its commits are whole and on disk, or they are not.
-  const dir = fs.mkdtempSync(join(fs.existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "perpd-universe-"));
+  // The database is real, not simulated. Its commits are atomic and durable.
+  const dir = fs.mkdtempSync(join(fs.existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "perpd-simulation-"));
   const database = openDatabase(dir, { probe: false });
   try {
     return new Markets(seed, database, tampering).run(steps);
@@ -78,9 +78,9 @@ export async function runSimulation(seed: number, steps: number, tampering: Tamp
   }
 }
 
-/** V8 does not feel shared memory: the rings of processes long gone would pile up to gigabytes. */
+/** V8 does not count shared memory: without this, rings of ended processes would take gigabytes. */
 async function collectGarbage(): Promise<void> {
-  // What waits for the event loop holds on to them.
+  // Callbacks that wait for the event loop still hold references to them.
   await new Promise((resolve) => setImmediate(resolve));
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -102,7 +102,7 @@ class Markets {
   private readonly transfers: Message[] = [];
   private machine: Machine;
   private now = START;
-  /** As `now`, but nobody sets it. */
+  /** The monotonic clock. */
   private passedMs = 0;
   private asked = 0;
   private nextName = 1;
@@ -110,7 +110,7 @@ class Markets {
   private powerCuts = 0;
   private stops = 0;
   private diskFaults = 0;
-  /** How likely each thread is to be the next one, for a while. */
+  /** The current weight of each thread in the choice of the next one. */
   private weights: number[] = [];
 
   constructor(seed: number, database: Database, tampering: Tampering) {
@@ -144,7 +144,7 @@ class Markets {
         },
         ask: (actorId, command) => this.askNow(actorId, command)[0] as Message,
         carryOut: () => {
-          throw new Error("requests are sent by the universe");
+          throw new Error("requests are sent by the simulation");
         },
       },
       this.instruments.map(({ id }) => id),
@@ -158,7 +158,7 @@ class Markets {
       for (const { actorId, command } of this.traffic.opening()) this.askNow(actorId, command);
       const commands = fc.sample(richStep, { seed: this.seed, numRuns: steps });
       for (; done < steps && auditor.findings.length === 0; done++) {
-        if (done % 100 === 0) this.changeMood();
+        if (done % 100 === 0) this.changeWeights();
         this.survive(() => this.act(random.next(), commands[done] as Step));
       }
       scheduler.killAfter(Number.POSITIVE_INFINITY);
@@ -173,7 +173,7 @@ class Markets {
     return { ...counts, switches: scheduler.switches, throws: scheduler.throws, findings, digest: auditor.digest() };
   }
 
-  /** What happens next. `dice` from 0 to 1. */
+  /** Does one random action. `dice`: from 0 to 1. */
   private act(dice: number, step: Step): void {
     const { random, machine, scheduler } = this;
     const passedMs = random.between(0, 20);
@@ -191,13 +191,13 @@ class Markets {
     else this.breakDisk();
   }
 
-  /** Forwards, over funding and withdrawals, or back; within a day, behind which client order ids are forgotten. */
+  /** Sets the clock forward or back. It stays within a day, after which client order ids are forgotten. */
   private setClock(): void {
     const { random } = this;
     this.now = Math.min(this.now + random.between(-HOUR_MS, 2 * HOUR_MS), START + LAST_JUMP_MS);
   }
 
-  private changeMood(): void {
+  private changeWeights(): void {
     const { random, scheduler } = this;
     this.weights = Array.from({ length: 6 }, () => random.next() ** 2);
     scheduler.chance = random.pick([0, 0.01, 0.1]);
@@ -246,7 +246,7 @@ class Markets {
     this.ask(actorId, command);
   }
 
-  /** Of an API key with limits, now and then; or only tried. */
+  /** Gives some orders the limits of an API key, and makes some of these dry runs. */
   private limited(command: Message): Message {
     const { random } = this;
     const isOrder = ORDERS.some(({ code }) => code === command.type);
@@ -260,7 +260,7 @@ class Markets {
     return random.next() < 0.5 ? order : make(DryRunOrder, { order });
   }
 
-  /** Every other transfer can be asked for again. */
+  /** Gives every second transfer a reference, so that it can be sent again. */
   private named(command: Message): Message {
     const isTransfer = command.type === Deposit.code || command.type === Withdraw.code;
     if (!isTransfer || this.random.next() < 0.5) return command;
@@ -274,7 +274,7 @@ class Markets {
     let sent = false;
     scheduler.run(machine.front, () => {
       const requestId = this.asked + 1;
-      // Known before it is sent: its turn may be in the log before ask() returns.
+      // Before it is sent: its transaction may be in the log before request() returns.
       auditor.onAsk(requestId, actorId, command);
       sent = machine.engine.request(actorId, command, (transaction) =>
         scheduler.quietly(() => {
@@ -299,11 +299,11 @@ class Markets {
   }
 
   private settle(): void {
-    if (!this.machine.settle()) this.auditor.findings.push("something never comes through");
+    if (!this.machine.settle()) this.auditor.findings.push("work never drains");
   }
 
   private audit(): void {
-    // Whoever throws in the middle of it answers nothing.
+    // No thread may throw during an audit: it would answer nothing.
     this.scheduler.throwAfter(Number.POSITIVE_INFINITY);
     this.settle();
     this.scheduler.quietly(() => this.auditor.settled(this.machine));
@@ -325,7 +325,7 @@ class Markets {
     this.end(false);
   }
 
-  /** The next call of a kind fails, once. */
+  /** Makes the next disk call of a random kind fail, once. */
   private breakDisk(): void {
     const { random, disk } = this;
     const call = random.pick([
@@ -345,7 +345,7 @@ class Markets {
     };
   }
 
-  /** A process that is killed, or that one of its threads has ended, is followed by another. */
+  /** Runs `work`. If the process is killed or a thread dies, starts another process. */
   private survive(work: () => void): void {
     const faults = this.diskFaults;
     try {
@@ -369,7 +369,7 @@ class Markets {
       });
       if (cut) this.powerCuts++;
       this.scheduler.reset();
-      // A start can be killed as well.
+      // A start can be killed, too.
       if (this.random.next() < 0.2) this.scheduler.killAfter(this.random.between(1, 60));
       const faults = this.diskFaults;
       try {
@@ -377,7 +377,7 @@ class Markets {
         break;
       } catch (error) {
         if (error instanceof Killed || this.diskFaults > faults) continue;
-        this.auditor.findings.push(`it does not start: ${(error as Error).stack}`);
+        this.auditor.findings.push(`the process does not start: ${(error as Error).stack}`);
         return;
       }
     }

@@ -1,19 +1,19 @@
 import type { Random } from "../e2e/support/random.ts";
 
-/** The process has been killed: unwinds whatever was under way. */
+/** Kills the process: unwinds all running threads. */
 export class Killed extends Error {}
-/** A thread has run into an error, there where it was. */
+/** An error at an arbitrary point of a thread. */
 export class Thrown extends Error {}
 
 export interface Thread {
   readonly name: string;
-  /** Threads of one kind share what real threads do not (scratch objects of their modules): never one within another. */
+  /** Threads of one kind share module state that real threads do not share, so none of them runs within another. */
   readonly kind: string;
   /** A small piece of work. */
   step(): void;
-  /** Whether it can come to the end of a step while the named kinds are held up. */
+  /** Whether it can finish a step while threads of these kinds are stopped. */
   canRunWithin(kinds: ReadonlySet<string>): boolean;
-  /** What becomes of it when it throws; without, the process ends. */
+  /** Called when it throws. Without it, an error ends the process. */
   onThrown?(): void;
 }
 
@@ -22,12 +22,12 @@ const OPERATIONS = ["add", "sub", "load", "store", "exchange", "compareExchange"
 type Operation = (array: BigInt64Array, ...rest: never[]) => bigint;
 
 /**
- * Threads on one thread. Each atomic operation on shared memory, each look at an account cell and each call to the disk is
- * a point: there another thread may run a step before the first goes on, and there all of them can be killed.
+ * Simulates threads on one thread. Each atomic operation on shared memory, each access to the margin table and each disk
+ * call is a point. At a point another thread may run a step first, the thread may throw, or all threads may be killed.
  */
 export class Scheduler {
   threads: readonly Thread[] = [];
-  /** How likely another thread gets in between, at each point. */
+  /** The probability of a switch at each point. */
   chance = 0;
   points = 0;
   switches = 0;
@@ -43,23 +43,23 @@ export class Scheduler {
     this.random = random;
   }
 
-  /** Atomic operations on it are points. */
+  /** Makes atomic operations on the buffer points. */
   share<T extends SharedArrayBuffer>(buffer: T): T {
     this.shared.add(buffer);
     return buffer;
   }
 
-  /** All threads end after so many points; Infinity = never. */
+  /** Kills all threads after this many points; Infinity = never. */
   killAfter(points: number): void {
     this.killAt = this.points + points;
   }
 
-  /** After so many points, the next thread that can do without its memory throws; Infinity = never. */
+  /** After this many points the next thread that can be rebuilt throws; Infinity = never. */
   throwAfter(points: number): void {
     this.throwAt = this.points + points;
   }
 
-  /** A new process. */
+  /** Forgets the threads of the process that has ended. */
   reset(): void {
     this.running.length = 0;
     this.shared.clear();
@@ -73,14 +73,14 @@ export class Scheduler {
     try {
       work();
     } catch (error) {
-      // After a kill nothing goes on.
+      // A kill ends all threads.
       if (!(error instanceof Thrown) || thread.onThrown === undefined) throw error;
       thread.onThrown();
     }
     this.running.pop();
   }
 
-  /** Who looks on from outside takes no time. */
+  /** Runs `work` without points: code of the test is no part of the simulation. */
   quietly<T>(work: () => T): T {
     this.paused++;
     try {
@@ -95,7 +95,7 @@ export class Scheduler {
     this.points++;
     if (this.points >= this.killAt) throw new Killed();
     if (canThrow && this.points >= this.throwAt && this.running.at(-1)?.onThrown !== undefined) {
-      // It may well happen again, while the first is being rebuilt.
+      // Sometimes another thread throws while the first one is being rebuilt.
       const isLast = this.random.next() < 0.7;
       this.throwAt = isLast ? Number.POSITIVE_INFINITY : this.points + this.random.between(1, 300);
       this.throws++;
@@ -108,7 +108,7 @@ export class Scheduler {
     this.run(this.random.pick(ready));
   };
 
-  /** The running thread waits for another. */
+  /** The running thread sleeps: another one must run. */
   readonly block = (): void => {
     this.point();
     const ready = this.ready();
@@ -116,13 +116,13 @@ export class Scheduler {
     this.run(this.random.pick(ready));
   };
 
-  /** Runs `work` with points in Atomics. */
+  /** Runs `work` with Atomics patched, so that their operations are points. */
   instrument<T>(work: () => T): T {
     const patched = Atomics as unknown as Record<string, Operation>;
     const real = Object.fromEntries(OPERATIONS.map((name) => [name, patched[name]])) as Record<string, Operation>;
     for (const name of OPERATIONS)
       patched[name] = (array, ...rest) => {
-        // Nothing throws between a ticket and its turn's commit, which is a store to a ring.
+        // No real code throws between taking a sequence and the commit, which is a store to a ring.
         if (this.shared.has(array.buffer as SharedArrayBuffer))
           this.point(!(name === "store" && (array as object) instanceof Int32Array));
         return (real[name] as Operation)(array, ...rest);

@@ -4,12 +4,12 @@ import { takeSeed } from "../core/support/seed.ts";
 import { MUTANTS } from "./mutants.ts";
 import { runSimulation } from "./run.ts";
 
-const seed = takeSeed("universe.test");
+const seed = takeSeed("simulation.test");
 const RUNS = 12;
 const STEPS = 500;
 const MUTANT_RUNS = 60;
 
-test("whatever the order of threads, wherever it is killed: nothing is lost, doubled, invented or shown too early", async (t) => {
+test("in any order of threads, killed at any point: nothing is lost, doubled, invented or shown too early", async (t) => {
   const totals = {
     transactions: 0,
     replies: 0,
@@ -26,7 +26,7 @@ test("whatever the order of threads, wherever it is killed: nothing is lost, dou
     for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
   }
   t.diagnostic(JSON.stringify(totals));
-  // The runs are worth nothing where they do not reach.
+  // A run that reaches none of a kind of event proves nothing about it.
   for (const [name, count] of Object.entries(totals)) assert.ok(count > 0, `no ${name} in any run`);
 });
 
@@ -38,7 +38,7 @@ test("one seed is one history", async () => {
 });
 
 for (const [what, tampering] of Object.entries(MUTANTS))
-  test(`the auditor finds it when ${what}`, async (t) => {
+  test(`the auditor notices that ${what}`, async (t) => {
     for (let run = 0; run < MUTANT_RUNS; run++) {
       const { findings } = await runSimulation(seed + run, STEPS, tampering);
       if (findings.length === 0) continue;

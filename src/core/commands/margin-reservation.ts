@@ -11,9 +11,9 @@ import type { DryRun } from "./dry-run.ts";
 const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_INITIAL, MARGIN_MODE, NONE, SIZE } = columns;
 const { ISOLATED } = enums;
 
-/** Reserves margin for the order in hand, from the fills that `expected` predicts. Amounts are in quanta. */
+/** Reserves margin for one order at a time, from the fills that `expected` predicts. Amounts are in quanta. */
 export class MarginReservation {
-  /** The preview of the order in hand: what it fills at once and what it leaves. */
+  /** The preview of that order. */
   readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly state: SymbolState;
 

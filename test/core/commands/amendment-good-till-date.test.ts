@@ -32,7 +32,7 @@ import { eventfulStep } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
 scenario(
-  "another goodTillDate keeps the order's place, and it ends there and no earlier",
+  "an order with an amended goodTillDate keeps its place, and expires then and no earlier",
   `
   mark 100                                    -> 100
   alice sell 10 @ 101 till=100 id=a           -> NEW
@@ -52,7 +52,7 @@ scenario(
 );
 
 scenario(
-  "it needs no margin, wherever the mark is by now",
+  "amending the goodTillDate needs no margin, whatever the mark",
   `
   mark 100                                    -> 100
   alice has 100                               ->
@@ -69,7 +69,7 @@ scenario(
 );
 
 scenario(
-  "with another price it has both; refused, it has neither",
+  "goodTillDate and price are amended together or not at all",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 till=100 id=a              -> NEW
@@ -85,7 +85,7 @@ scenario(
 );
 
 scenario(
-  "an iceberg, a reduce-only order and one that others come with keep what they are",
+  "amending the goodTillDate keeps an iceberg, a reduce-only flag and legs",
   `
   mark 100                                    -> 100
   alice sell 10 @ 101 show=4 till=100 id=a    -> NEW
@@ -108,7 +108,7 @@ scenario(
 );
 
 scenario(
-  "an end that is past, and one of an order that has none, are refused",
+  "a goodTillDate in the past, or for an order that is not GTD, is refused",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 till=100 id=a              -> NEW
@@ -123,7 +123,7 @@ scenario(
 `,
 );
 
-/** An exchange with a GTD order that ends 1000 ms from now. */
+/** An exchange with a GTD order that expires in 1000 ms. */
 function openMarket(): { exchange: Exchange; accountId: number; orderId: number } {
   const exchange = new Exchange([instrument(PLAIN)]);
   const traffic = new Traffic(exchange, [PLAIN.id]);
@@ -138,7 +138,7 @@ function openMarket(): { exchange: Exchange; accountId: number; orderId: number 
 
 const seed = takeSeed("amend-end.test");
 
-test("every order ends at the end that it was given last, and trades before it only", () => {
+test("each order expires at its last goodTillDate, and trades only before it", () => {
   const seen = { later: 0, earlier: 0, ended: 0, traded: 0 };
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
@@ -191,7 +191,7 @@ function follow(
   }
 }
 
-test("the same end again leaves nothing in the log, and another one is there behind a snapshot and a replay", () => {
+test("the same goodTillDate writes no event; another one survives a snapshot and a replay", () => {
   const { exchange, accountId, orderId } = openMarket();
   const goodTillDate = exchange.time + 5000;
   const amend = make(AmendOrder, { accountId, orderId, goodTillDate });
@@ -208,7 +208,7 @@ test("the same end again leaves nothing in the log, and another one is there beh
     assert.equal(again.symbol(PLAIN.id).state.open.expiries.earliest, goodTillDate);
 });
 
-test("an amendment in a log from before this leaves the order's end as it was", () => {
+test("an amendment in an older log leaves the goodTillDate as it was", () => {
   const { exchange, accountId, orderId } = openMarket();
   const before = exchange.audit(PLAIN.id).digest;
   exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, priceTicks: 102 }));
@@ -221,7 +221,7 @@ test("an amendment in a log from before this leaves the order's end as it was", 
   assert.equal(again.symbol(PLAIN.id).state.open.expiries.size, 1);
 });
 
-test("an order that a long turn has left behind its end gets no other", () => {
+test("an overdue order that a full transaction has not expired cannot be prolonged", () => {
   const { exchange, accountId, orderId } = openMarket();
   const { state } = exchange.symbol(PLAIN.id);
   exchange.time += 1000;
@@ -231,7 +231,7 @@ test("an order that a long turn has left behind its end gets no other", () => {
     emit: () => {},
     reply: (reply: object) => void replies.push({ ...reply }),
   };
-  // As much as a turn may do has been done in it already.
+  // The transaction is full already.
   Object.defineProperty(state.progress, "isLong", { value: true });
   exchange
     .symbol(PLAIN.id)
@@ -239,7 +239,7 @@ test("an order that a long turn has left behind its end gets no other", () => {
   assert.equal((replies[0] as { code?: string }).code, "GOOD_TILL_DATE_PASSED");
 });
 
-test("while the symbol takes cancels only an end alone is amended, and while it is halted nothing is", () => {
+test("while the symbol is cancel-only, only the goodTillDate can be amended; while it is halted, nothing", () => {
   const { exchange, accountId, orderId } = openMarket();
   const amend = (goodTillDate: number) => {
     const reply = exchange.ask(PLAIN.id, make(AmendOrder, { accountId, orderId, goodTillDate }));
@@ -252,7 +252,7 @@ test("while the symbol takes cancels only an end alone is amended, and while it 
   assert.equal(amend(exchange.time + 6000).code, "SYMBOL_HALTED");
 });
 
-test("an end alone is amended although the order's price and value would be refused of a new one", () => {
+test("the goodTillDate can be amended even if a new order of that price and notional would be refused", () => {
   const { exchange, accountId, orderId } = openMarket();
   const strict = new Exchange([instrument(PLAIN, { minNotional: "1000000" })]);
   strict.replay(exchange.log);

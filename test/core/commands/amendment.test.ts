@@ -23,7 +23,7 @@ import { step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
 scenario(
-  "less at the same price keeps its place in the queue; more, or another price, goes to the back",
+  "a smaller quantity keeps the place in the queue; a larger one, or another price, goes to the back",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 id=a                   -> NEW
@@ -48,7 +48,7 @@ scenario(
 );
 
 scenario(
-  "an amendment that changes nothing says so and moves nothing",
+  "an amendment without a change is answered and keeps the order's place",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 id=a                   -> NEW
@@ -69,7 +69,7 @@ function openMarket() {
   return { exchange, accountId };
 }
 
-test("orders stand in the order in which they were amended also after a snapshot or a replay", () => {
+test("the queue order of amended orders survives a snapshot and a replay", () => {
   const { exchange, accountId } = openMarket();
   const order = { accountId, side: SELL, priceTicks: 101, quantityLots: 10 };
   const [older, newer] = [1, 2].map(
@@ -80,7 +80,7 @@ test("orders stand in the order in which they were amended also after a snapshot
   recoveriesOf(exchange, instrument(PLAIN));
 });
 
-test("an amendment to what the order is already leaves nothing in the log", () => {
+test("an amendment without a change writes no event", () => {
   const { exchange, accountId } = openMarket();
   const order = { accountId, side: SELL, priceTicks: 101, quantityLots: 10, displayLots: 5 };
   const { orderId } = exchange.ask(PLAIN.id, make(PlaceExtended, order)) as MessageOf<typeof OrderView>;
@@ -92,7 +92,7 @@ test("an amendment to what the order is already leaves nothing in the log", () =
 });
 
 scenario(
-  "an amendment that crosses takes like a new order, under the old id",
+  "an amendment that crosses the book trades like a new order, under the old id",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 id=a                   -> NEW
@@ -107,7 +107,7 @@ scenario(
 );
 
 scenario(
-  "an amended sell below the mark needs the loss that its fill would bring, one that takes what it has already",
+  "an amended sell below the mark needs margin for its loss; one that trades at once uses what it has reserved",
   `
   mark 100                                   -> 100
   alice has 1000                             ->
@@ -177,7 +177,7 @@ scenario(
 );
 
 scenario(
-  "what comes with an amended order waits with what has filled",
+  "legs of an amended order are attached for what has filled",
   `
   mark 100                                   -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e        -> NEW
@@ -194,7 +194,7 @@ scenario(
 );
 
 scenario(
-  "an amendment in isolated margin needs what a new order in its place would",
+  "an amendment in isolated margin needs the margin of a new order in its place",
   `
   mark 100                                   -> 100
   dave  has 100                              ->
@@ -211,7 +211,7 @@ scenario(
 
 const seed = takeSeed("symbol-amend.test");
 
-test("the depth that is folded from events is the book's, and each names the account of its order, whatever is amended", () => {
+test("depth folded from events equals the book after amendments, and each event names its account", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
       const instruments = [instrument(ODD), instrument(FREE)];

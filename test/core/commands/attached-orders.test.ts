@@ -11,7 +11,7 @@ import { scenario } from "../support/scenario.ts";
 import { Traffic } from "../support/traffic.ts";
 
 scenario(
-  "a take-profit and a stop wait once their order has filled, grow with it, and one cancels the other",
+  "a take-profit and a stop are attached when their order fills, grow with it, and one cancels the other",
   `
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
@@ -25,7 +25,7 @@ scenario(
 );
 
 scenario(
-  "what an order fills after one of its legs has fired is protected by new ones",
+  "fills after a leg has fired attach a new leg",
   `
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
@@ -47,7 +47,7 @@ scenario(
 );
 
 scenario(
-  "one that fires behind a fill of its order, in the same turn, stands for that fill, too",
+  "a leg that fires after a fill of its order in the same transaction covers that fill, too",
   `
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
@@ -59,7 +59,7 @@ scenario(
 );
 
 scenario(
-  "one that waits with less than an order's minimum closes no more than that",
+  "a leg below the minimum quantity closes no more than its own quantity",
   `
   mark 100                                    -> 100
   bob sell 9 @ 100                            -> NEW
@@ -74,7 +74,7 @@ scenario(
 );
 
 scenario(
-  "they end with the position and come again with the next fill; what was canceled does not",
+  "legs end with the position and come back with the next fill; a canceled leg does not",
   `
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
@@ -94,7 +94,7 @@ scenario(
 );
 
 scenario(
-  "what comes with a market order waits at once; the position's end is theirs",
+  "legs of a market order are attached at once, and end with the position",
   `
   mark 100                                    -> 100
   bob sell 20 @ 100                           -> NEW
@@ -109,7 +109,7 @@ scenario(
 );
 
 scenario(
-  "what comes with a short goes with the last lot of it",
+  "legs of a short position end with its last lot",
   `
   mark 100                                    -> 100
   bob buy 20 @ 100                            -> NEW
@@ -122,7 +122,7 @@ scenario(
 );
 
 scenario(
-  "an order that only reduces has nothing to protect, and one that is canceled leaves what has filled protected",
+  "an order that only reduces attaches nothing; a canceled order leaves its filled lots protected",
   `
   mark 100                                    -> 100
   bob sell 20 @ 100                           -> NEW
@@ -143,7 +143,7 @@ scenario(
 );
 
 scenario(
-  "legs on the wrong side, out of range or past their end are refused with their order",
+  "an order with a leg on the wrong side or out of range, or with a past goodTillDate, is refused",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 tp=99                      -> WOULD_TRIGGER currentTicks=99
@@ -157,7 +157,7 @@ scenario(
 );
 
 scenario(
-  "legs with a price of their own come to rest at it when they fire, within the band of their trigger",
+  "a leg with a limit price rests at it when it fires, within the price band of its trigger",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 tp=103@10001               -> PRICE_TOO_HIGH limitTicks=10000
@@ -175,7 +175,7 @@ scenario(
 `,
 );
 
-test("an order whose take-profit and stop would be too many to wait is refused, and one that was placed before is not", () => {
+test("an order whose legs would be too many is refused; legs of earlier orders are attached in any case", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const traffic = new Traffic(exchange, [PLAIN.id]);
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);

@@ -28,7 +28,7 @@ const seed = takeSeed("batch.test");
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const IDS = INSTRUMENTS.map(({ id }) => id);
 
-test("a batch comes to what its items come to one after the other, with nothing in between", () => {
+test("a batch has the result of its items, one after the other, with nothing in between", () => {
   const seen = new Set<string>();
   const steps = fc.array(fc.oneof({ weight: 2, arbitrary: step }, mixedBatch), { maxLength: 120, size: "max" });
   const property = fc.property(steps, (steps) => compare(steps, seen));
@@ -61,7 +61,7 @@ function compare(steps: readonly Step[], seen: Set<string>): void {
     const said = batched.do(actorId, command);
     traffic.note(said.events);
     const parts = items.map((item) => single.do(actorId, item));
-    // Of its own turn each item ends at prices that count; those between the items of a batch do not.
+    // A command of its own checks triggers at its end; an item of a batch does not.
     const reached = parts.map(({ events }) => events.filter(isReached));
     const last = reached.pop();
     if (reached.some((events) => events.length > 0)) return;
@@ -74,7 +74,7 @@ function compare(steps: readonly Step[], seen: Set<string>): void {
   for (const actorId of batched.actors.keys()) assert.deepEqual(batched.audit(actorId).faults, []);
 }
 
-/** What the turns have begun: it comes behind both. */
+/** Finishes the background work that both exchanges have begun. */
 function carryOn(id: number, batched: Exchange, single: Exchange): void {
   for (let more = true; more; ) {
     const [one, other] = [batched.proceed(id), single.proceed(id)];
@@ -95,7 +95,7 @@ function assertSame(batched: Exchange, single: Exchange, accounts: readonly numb
 
 const isReached = ({ type }: Message): boolean => type === TriggersReached.code;
 
-/** Without sequences: the turns of one exchange are fewer. Without the prices of their ends, for the same reason. */
+/** Without sequences and reached triggers: the exchange with the batch has fewer transactions. */
 const timeless = ({ events, replies }: Said): object => ({
   events: events.filter((event) => !isReached(event)),
   replies: replies.map((reply) => ({ ...reply, sequence: 0 })),
@@ -118,7 +118,7 @@ function note(items: readonly BatchItem[], parts: readonly Said[], before: numbe
   }
 }
 
-test("behind items that have met thousands of orders, orders are put off and cancels are not", () => {
+test("after items that fill half a transaction, orders are refused and cancels are not", () => {
   const { exchange, id, taker } = openDeepMarket(8000);
   const resting = { accountId: taker, side: BUY, orderType: LIMIT, priceTicks: 9, quantityLots: 1 };
   exchange.do(id, make(PlaceOrder, { ...resting, clientOrderId: "resting" }));

@@ -40,7 +40,7 @@ import { Traffic } from "../support/traffic.ts";
 const seed = takeSeed("cancel-after.test");
 
 scenario(
-  "a switch cancels all that is open, before anything that could trade with it, and once",
+  "a cancel-after timer cancels all open orders, before anything can trade with them, and once",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 id=a                       -> NEW
@@ -61,7 +61,7 @@ scenario(
 );
 
 scenario(
-  "the margin of what a switch has canceled is there for the next order",
+  "the margin of orders that cancel-after has canceled is free for the next order",
   `
   mark 100                                    -> 100
   alice has 100                               ->
@@ -74,7 +74,7 @@ scenario(
 );
 
 scenario(
-  "each call sets the time anew, 0 disarms, and what protects a position is canceled, too",
+  "each call sets the timer anew, 0 clears it, and orders that protect a position are canceled, too",
   `
   mark 100                                    -> 100
   bob sell 9 @ 100                            -> NEW
@@ -96,7 +96,7 @@ scenario(
 `,
 );
 
-test("switches fire as a scan of all accounts says, ahead of everything else in their turn, and questions fire none", () => {
+test("timers fire when a scan of all accounts says so, first in their transaction, and reads fire none", () => {
   let fired = 0;
   fc.assert(
     fc.property(fc.array(eventfulStep, { maxLength: 150, size: "max" }), (steps) => {
@@ -187,7 +187,7 @@ function crowd(order: Partial<MessageOf<typeof PlaceExtended>>, arm: (exchange: 
   return { exchange, plain, makers, sell, orders: accounts * ordersEach };
 }
 
-/** All of them are due: over how many turns they end, and that nothing trades before. */
+/** Checks that the overdue orders end over two transactions, and that nothing trades before. */
 function endsInTransactions({ exchange, plain, makers, sell, orders }: ReturnType<typeof crowd>): void {
   assert.equal(exchange.audit(plain.id).openOrders, orders);
   exchange.time += 1000;
@@ -195,7 +195,7 @@ function endsInTransactions({ exchange, plain, makers, sell, orders }: ReturnTyp
   assert.equal(closedIn(first), 10_000);
   const [refused] = first.replies as MessageOf<typeof Refused>[];
   assert.deepEqual([refused.type, refused.code], [Refused.code, "SYMBOL_HALTED"]);
-  // Whoever wants out himself gets there.
+  // A cancel by the account still works.
   const rest = exchange.do(plain.id, make(CancelAll, { accountId: makers.at(-1) ?? 0, side: -1 }));
   assert.equal(closedIn(rest), orders - 10_000);
   assert.deepEqual(exchange.do(plain.id, make(Tick)).events, []);
@@ -203,19 +203,19 @@ function endsInTransactions({ exchange, plain, makers, sell, orders }: ReturnTyp
   assert.deepEqual(exchange.audit(plain.id).faults, []);
 }
 
-test("more orders than fit into a turn are canceled over several, and nothing trades until they are", () => {
+test("more orders than fit into a transaction are canceled over several, and nothing trades until then", () => {
   endsInTransactions(
     crowd({}, (exchange, accountId) => exchange.do(PLAIN.id, make(CancelAfter, { accountId, timeoutMs: 1000 }))),
   );
 });
 
-test("more orders than fit into a turn expire over several, and nothing trades until they have", () => {
+test("more orders than fit into a transaction expire over several, and nothing trades until then", () => {
   endsInTransactions(crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {}));
 });
 
 const closedIn = ({ events }: Said): number => events.filter(({ type }) => type === OrderClosed.code).length;
 
-test("whoever has more orders end at each tick than fit into a turn is liquidated no later for it", () => {
+test("an account cannot delay its liquidation by orders that expire at each tick", () => {
   const { exchange, plain, makers } = crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {});
   const [alice, bob] = makers;
   for (const accountId of [alice, bob]) exchange.do(plain.id, make(CancelAll, { accountId, side: -1 }));

@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "cancel: an own open order, once; or all of them, or one side",
+  "cancel: one own open order, all of them, or those of one side",
   `
   mark 100                                   -> 100
   alice buy 5 @ 99 id=a                      -> NEW

@@ -2,7 +2,7 @@ import { instrument, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "closing is a reduce-only order for all of the position, or a part of it",
+  "closing places a reduce-only order for the position, or a part of it",
   `
   mark 100                                   -> 100
   alice closes                               -> NO_POSITION
@@ -18,7 +18,7 @@ scenario(
 );
 
 scenario(
-  "closing at a price rests, and a second time too",
+  "closing at a price rests, also a second time",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW
@@ -33,7 +33,7 @@ scenario(
 );
 
 scenario(
-  "own orders in the way of a close are canceled",
+  "a close cancels own orders that it meets",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW

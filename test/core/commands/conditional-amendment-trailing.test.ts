@@ -27,7 +27,7 @@ import { scenario } from "../support/scenario.ts";
 import { Traffic } from "../support/traffic.ts";
 
 scenario(
-  "another callback counts from the best price that the order has seen, and fires there",
+  "a new callback rate counts from the best price that the order has seen",
   `
   mark 100                                    -> 100
   maker buy 20 @ 96                           -> NEW
@@ -48,7 +48,7 @@ scenario(
 );
 
 scenario(
-  "a callback that the price has come back by already is refused, as a triggerPrice is",
+  "a callback rate that would trigger at once is refused, like a triggerPrice",
   `
   mark 100                                    -> 100
   maker sell 20 @ 95                          -> NEW
@@ -65,7 +65,7 @@ scenario(
 );
 
 scenario(
-  "the activation price may be another one until the order trails; prices from before do not count for it",
+  "the activation price can be amended until the order trails; earlier prices do not count",
   `
   mark 100                                    -> 100
   maker buy 20 @ 97                           -> NEW
@@ -88,7 +88,7 @@ scenario(
 );
 
 scenario(
-  "an order without a last price gets one to trail from",
+  "an order without a last price gets an activation price",
   `
   mark 100                                    -> 100
   alice sell 5 market trail=1 by=LAST id=a    -> UNTRIGGERED
@@ -103,7 +103,7 @@ scenario(
 );
 
 scenario(
-  "only orders that trail have them, and a key's limits hold",
+  "only trailing stops have a callback rate and an activation price, and key limits hold",
   `
   mark 100                                    -> 100
   alice buy 5 market stop=103 id=s            -> UNTRIGGERED
@@ -138,7 +138,7 @@ function openMarket(): { exchange: Exchange; accountId: number; place: (activati
   return { exchange, accountId, place };
 }
 
-test("while the symbol is halted, nothing of what trails is amended", () => {
+test("while the symbol is halted, no trailing stop is amended", () => {
   const { exchange, accountId, place } = openMarket();
   const [trailing, early] = [place(0), place(110)];
   for (const mode of [MODE_REDUCE_ONLY, MODE_CANCEL_ONLY, MODE_HALTED]) {
@@ -153,7 +153,7 @@ test("while the symbol is halted, nothing of what trails is amended", () => {
   }
 });
 
-test("the same again leaves nothing in the log; what was amended is there behind a snapshot and a replay", () => {
+test("the same values write no event; amended ones survive a snapshot and a replay", () => {
   const { exchange, accountId, place } = openMarket();
   const [trailing, early] = [place(0), place(110)];
   exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 105 }));
@@ -177,7 +177,7 @@ test("the same again leaves nothing in the log; what was amended is there behind
   recoveriesOf(exchange, instrument(PLAIN));
 });
 
-test("an amendment in a log from before this leaves callback and activation as they were", () => {
+test("an amendment in an older log leaves callback rate and activation price as they were", () => {
   const { exchange, accountId, place } = openMarket();
   const orders = [place(0), place(110)];
   for (const orderId of orders) exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, quantityLots: 3 }));

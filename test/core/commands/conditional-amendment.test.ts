@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "an order that waits gets another trigger, limit and quantity under its id, and fires by them",
+  "an untriggered order gets another trigger, limit and quantity under its id, and fires by them",
   `
   mark 100                                    -> 100
   maker buy 20 @ 94                           -> NEW
@@ -20,7 +20,7 @@ scenario(
 );
 
 scenario(
-  "it is held to what a new order in its place would be, and refused it is as it was",
+  "an amended untriggered order passes the checks of a new one; a refused amendment changes nothing",
   `
   mark 100                                    -> 100
   maker buy 20 @ 94                           -> NEW
@@ -44,7 +44,7 @@ scenario(
 );
 
 scenario(
-  "a stop that came with an order can be moved, and still ends with its sibling",
+  "an attached stop can be amended, and still ends with its sibling",
   `
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
@@ -59,7 +59,7 @@ scenario(
 );
 
 scenario(
-  "among orders of its new trigger it fires by its age",
+  "orders of one trigger price fire by age, also amended ones",
   `
   mark 100                                    -> 100
   maker sell 2 @ 103                          -> NEW

@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "a stop waits without margin and in no book, fires once at its price, and is an order from there on",
+  "a stop takes no margin and is in no book; it fires once at its price and is an order from then on",
   `
   mark 100                                    -> 100
   maker sell 9 @ 100                          -> NEW
@@ -19,7 +19,7 @@ scenario(
 );
 
 scenario(
-  "four types wait on their own sides of today's price",
+  "each of the four types triggers on its own side of the current price",
   `
   mark 100                                    -> 100
   alice buy 5 market stop=100                 -> WOULD_TRIGGER currentTicks=100
@@ -40,7 +40,7 @@ scenario(
 );
 
 scenario(
-  "a trade fires what waits for the last price, in its own turn, and what fires may fire others",
+  "a trade fires orders that wait for the last price, and orders that fire may fire others",
   `
   mark 100                                    -> 100
   maker buy 5 @ 100                           -> NEW
@@ -55,7 +55,7 @@ scenario(
 );
 
 scenario(
-  "margin is asked for when the order fires: one that has none is rejected and says why",
+  "margin is checked when the order fires: without margin it is rejected with the reason",
   `
   mark 100                                    -> 100
   poor has 40
@@ -73,7 +73,7 @@ scenario(
 );
 
 scenario(
-  "a stop and a take-profit of a position close all of it, and end with it",
+  "a stop and a take-profit with closePosition close all of the position, and end with it",
   `
   mark 100                                    -> 100
   alice sell 0 market whole stop=98           -> REDUCE_ONLY_NO_POSITION
@@ -95,7 +95,7 @@ scenario(
 );
 
 scenario(
-  "waiting orders are canceled by id, with all and by side, and their client order ids are theirs",
+  "untriggered orders are canceled by id, with all orders and by side, and keep their client order ids",
   `
   mark 100                                    -> 100
   alice buy 5 market stop=105 id=a            -> UNTRIGGERED
@@ -111,7 +111,7 @@ scenario(
 );
 
 scenario(
-  "a limit order that fired stands behind what rested before it",
+  "a limit order that has fired joins the back of the queue",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 take=99 id=late            -> UNTRIGGERED
@@ -124,7 +124,7 @@ scenario(
 );
 
 scenario(
-  "what cannot succeed is refused when it is placed",
+  "a conditional order that could not succeed is refused when it is placed",
   `
   alice buy 5 market stop=101                 -> NO_MARK_PRICE
   mark 100                                    -> 100
@@ -142,7 +142,7 @@ scenario(
 );
 
 scenario(
-  "no more than 50 of an account wait; what waits is refused while nothing new may come, and past the prices that there are",
+  "an account has at most 50 untriggered orders; they are refused during a halt and above the highest price",
   `
   mark 100                                   -> 100
 ${"  bob sell 1 @ 101 stop=99 -> UNTRIGGERED\n".repeat(50)}
@@ -153,7 +153,7 @@ ${"  bob sell 1 @ 101 stop=99 -> UNTRIGGERED\n".repeat(50)}
 );
 
 scenario(
-  "a limit order that fired is as immediate as it was placed",
+  "a limit order keeps its time in force when it fires",
   `
   mark 100                                   -> 100
   bob   buy 2 @ 98                           -> NEW

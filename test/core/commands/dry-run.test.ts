@@ -50,7 +50,7 @@ const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const IDS = INSTRUMENTS.map(({ id }) => id);
 const PLACES: readonly number[] = [PlaceOrder.code, PlaceExtended.code, PlaceTrigger.code];
 
-test("an order that is tried is told what it then gets, and nothing has changed", () => {
+test("a dry run predicts what the order then gets, and changes nothing", () => {
   const seen = new Set<string>();
   const property = fc.property(fc.array(eventfulStep, { maxLength: 100, size: "max" }), (steps) => drive(steps, seen));
   runUntilReached(
@@ -90,7 +90,7 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
       continue;
     }
     const dryRun = make(DryRunOrder, { order: command as MessageOf<typeof DryRunOrder>["order"] });
-    // What is due by now comes first, whatever comes.
+    // Overdue orders expire first, also in the transaction of a dry run.
     exchange.carryOut(actorId, dryRun);
     save(exchange, actorId);
     const before = stateOf(exchange, actorId);
@@ -117,7 +117,7 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
   }
 }
 
-/** Whether icebergs hide something on a side of the book. */
+/** Whether a side of the book has hidden lots. */
 function isHiding(exchange: Exchange, actorId: number, side: number): boolean {
   const { book } = exchange.symbol(actorId).state;
   const bitmap = book.side(side);
@@ -125,7 +125,7 @@ function isHiding(exchange: Exchange, actorId: number, side: number): boolean {
   return false;
 }
 
-/** Nobody is told of more than what the book shows. */
+/** The expected fills are no more than the book shows. */
 function checkSecrecy(exchange: Exchange, actorId: number, side: number, tried: Said): void {
   const summary = summarizeSymbol(exchange.symbol(actorId).state);
   const shown = new Map(side === BUY ? summary.bids : summary.asks);
@@ -136,7 +136,7 @@ function checkSecrecy(exchange: Exchange, actorId: number, side: number, tried: 
   }
 }
 
-/** Takes a snapshot of what has changed. Returns how many rows that is. */
+/** Takes a snapshot of changes. Returns its number of rows. */
 function save(exchange: Exchange, actorId: number): number {
   let rows = 0;
   const count = (): void => void rows++;
@@ -144,7 +144,7 @@ function save(exchange: Exchange, actorId: number): number {
   return rows;
 }
 
-/** All that can be seen of the symbol; the audit hashes its whole state. */
+/** The public state of the symbol, and the audit's hash of its whole state. */
 function stateOf(exchange: Exchange, actorId: number): object {
   const { state } = exchange.symbol(actorId);
   return {
@@ -156,7 +156,7 @@ function stateOf(exchange: Exchange, actorId: number): object {
   };
 }
 
-test("an order that meets more than a turn may hold is told where it ends", () => {
+test("the dry run of an order that fills its transaction says where it ends", () => {
   const { exchange, id, taker } = openDeepMarket(6000);
   for (const timeInForce of [GTC, IOC, FOK]) {
     const order = make(PlaceOrder, { accountId: taker, side: BUY, priceTicks: 10, quantityLots: 5500, timeInForce });
@@ -167,7 +167,7 @@ test("an order that meets more than a turn may hold is told where it ends", () =
   }
 });
 
-test("funding that a position owes is paid by its first fill", () => {
+test("a dry run counts owed funding as paid by the first fill", () => {
   const accounts = 600; // more than are paid when an interval ends
   const exchange = new Exchange([instrument(PLAIN)], LEDGER_SETTINGS, accounts + 16);
   const place = (accountId: number, order: Partial<MessageOf<typeof PlaceOrder>>): Said =>
@@ -178,7 +178,7 @@ test("funding that a position owes is paid by its first fill", () => {
     exchange.do(LEDGER, make(Deposit, { accountId: 16 + i, amountQuanta: 1e12 }));
     place(16 + i, { side: i % 2 });
   }
-  // Someone bids above the index with enough to make an impact: a premium.
+  // A bid above the index, large enough for the impact price: a premium.
   place(16, { side: BUY, priceTicks: 103, quantityLots: 200 });
   exchange.time += 8 * 3_600_000;
   exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
@@ -194,7 +194,7 @@ test("funding that a position owes is paid by its first fill", () => {
   checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
 });
 
-test("an order that ends in the turn of a dry run stands in no figure of it", () => {
+test("an order that expires in the transaction of a dry run is in none of its figures", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const { accountId } = exchange.ask(LEDGER, make(OpenSession, { address: "0x1", tokenHash: "t" })) as MessageOf<
     typeof SessionView
@@ -216,7 +216,7 @@ test("an order that ends in the turn of a dry run stands in no figure of it", ()
 });
 
 for (const side of [BUY, SELL])
-  test(`who adds to an isolated ${side === BUY ? "long" : "short"} is told what its fills set aside, and who closes a part what comes back`, () => {
+  test(`a dry run says what adding to an isolated ${side === BUY ? "long" : "short"} sets aside, and what closing a part gives back`, () => {
     const exchange = new Exchange([instrument(PLAIN)]);
     const [alice, bob] = [16, 17];
     for (const accountId of [alice, bob]) {
@@ -250,7 +250,7 @@ for (const side of [BUY, SELL])
   });
 
 interface Told {
-  /** A refusal, a duplicate's id, or the order without what it has only when it exists. */
+  /** A refusal, the id of a duplicate, or the order without the fields of placed orders. */
   answer: object;
   fills: ExpectedFill[];
 }
@@ -273,7 +273,7 @@ function cameOf({ events, replies: [reply] }: Said): Told {
 
 const withoutId = (reply: Message): object => (reply.type === OrderView.code ? { ...reply, orderId: 0 } : reply);
 
-/** How the account stands. */
+/** The account's margin and position. */
 function outlookOf(exchange: Exchange, actorId: number, accountId: number): AccountProjection {
   const { initial: initialQuanta, equity } = exchange.marginTableOf(accountId) as { initial: number; equity: number };
   const [reply] = exchange.do(actorId, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
@@ -281,7 +281,7 @@ function outlookOf(exchange: Exchange, actorId: number, accountId: number): Acco
   return { sizeLots, liquidationTicks, initialQuanta, availableQuanta: equity - initialQuanta };
 }
 
-/** What it says that it takes is there, and is what an order takes that comes to rest as it is. */
+/** The required margin was available, and equals what a resting order reserves. */
 function checkMargin({ replies }: Said, placed: Said, before: AccountProjection, after: AccountProjection): void {
   const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof DryRunResult> | undefined];
   if (view.type !== OrderView.code) return;

@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "an order ends with its goodTillDate, before anything that could trade with it",
+  "an order expires at its goodTillDate, before anything can trade with it",
   `
   mark 100                                    -> 100
   alice buy 5 @ 99 till=100 id=a              -> NEW
@@ -20,7 +20,7 @@ scenario(
 );
 
 scenario(
-  "the margin of an order that has ended with its goodTillDate is there for the next one",
+  "the margin of an expired order is free for the next order",
   `
   mark 100                                    -> 100
   alice has 100                               ->
@@ -32,7 +32,7 @@ scenario(
 );
 
 scenario(
-  "the margin of an order that has ended with its goodTillDate is there for lower leverage",
+  "the margin of an expired order is free for lower leverage",
   `
   mark 100                                    -> 100
   alice has 100                               ->
@@ -46,7 +46,7 @@ scenario(
 );
 
 scenario(
-  "the margin of an order that has ended with its goodTillDate may be added to an isolated position",
+  "the margin of an expired order can be added to an isolated position",
   `
   mark 100                                    -> 100
   alice has 100                               ->

@@ -29,7 +29,7 @@ scenario(
 );
 
 scenario(
-  "an order through the mark needs the loss that its fill would bring as well",
+  "an order beyond the mark also needs the loss of its fill",
   `
   mark 100                                   -> 100
   # 10 @ 104 at rest: 104 for the limit, 40 for the loss, 0.05 % of 1080 for the fee
@@ -46,7 +46,7 @@ scenario(
 );
 
 scenario(
-  "a taker needs the margin of its position at the mark, and the loss against the mark of what it takes",
+  "a taker needs the margin of its position at the mark, and the loss of its fills against the mark",
   `
   mark 100                                   -> 100
   bob   sell 5 @ 102                         -> NEW
@@ -63,7 +63,7 @@ scenario(
 );
 
 scenario(
-  "only the larger side counts, and what closes the position is free",
+  "only the larger side counts, and lots that close the position are free",
   `
   mark 100                                   -> 100
   alice has 1000                             ->
@@ -85,7 +85,7 @@ scenario(
 );
 
 scenario(
-  "an account is one: what one symbol's orders hold, its position and its losses are one sum",
+  "the margin of an account is one sum over the orders, positions and losses of all symbols",
   `
   mark 100                                   -> 100
   alice has 300                              ->
@@ -108,7 +108,7 @@ scenario(
 );
 
 scenario(
-  "a large position needs what its risk tier asks for, whatever the leverage",
+  "a large position needs the margin of its risk tier, whatever the leverage",
   `
   mark 1000                                  -> 1000
   alice has 100000                           ->
@@ -124,7 +124,7 @@ scenario(
 );
 
 scenario(
-  "what is withdrawn is neither margin nor an unrealised gain",
+  "neither margin in use nor an unrealised gain can be withdrawn",
   `
   mark 100                                   -> 100
   alice has 300                              ->
@@ -160,7 +160,7 @@ scenario(
 );
 
 scenario(
-  "closing is possible down to the price at which nothing is left, and nobody else pays for what lies beyond",
+  "closing is possible up to the bankruptcy price, so that nobody else pays for the loss",
   `
   mark 100                                   -> 100
   alice has 30                               ->
@@ -179,7 +179,7 @@ scenario(
 );
 
 scenario(
-  "an order that turns a position around needs what its closing part loses beside the margin of what it opens",
+  "an order that reverses a position needs the loss of closing and the margin of what it opens",
   `
   mark 100                                   -> 100
   alice has 70                               ->
@@ -210,7 +210,7 @@ scenario(
 );
 
 scenario(
-  "whoever is short of margin may close, but not turn around",
+  "an account short of margin may close a position, but not reverse it",
   `
   mark 100                                   -> 100
   alice has 30                               ->
@@ -226,7 +226,7 @@ scenario(
 );
 
 scenario(
-  "an order near the mark whose margin its account has spent on closing trades only as far as that can bear it",
+  "a maker near the mark whose margin was spent on a close trades only as far as its account can bear",
   `
   mark 100                                   -> 100
   alice has 50                               ->
@@ -249,7 +249,7 @@ scenario(
 );
 
 scenario(
-  "what an account that is short of margin opens must leave it its maintenance margin, what it closes nothing",
+  "a fill of an account short of margin must leave maintenance margin if it opens, and nothing if it closes",
   `
   mark 100                                   -> 100
   alice has 23                               ->
@@ -270,7 +270,7 @@ scenario(
 );
 
 scenario(
-  "an order that the mark has run away from trades only if its account can bear it",
+  "a maker that the mark has moved away from trades only if its account can bear the loss",
   `
   mark 100                                   -> 100
   alice has 60                               ->
@@ -291,7 +291,7 @@ scenario(
 );
 
 scenario(
-  "who fills or kills is told beforehand of orders that cannot bear it",
+  "fill-or-kill does not count makers that cannot bear their fill",
   `
   mark 100                                   -> 100
   alice has 60                               ->
@@ -307,7 +307,7 @@ scenario(
 );
 
 scenario(
-  "an order that closes is held to what its turn has made of the position before it",
+  "a closing order is checked against the position as its transaction has left it",
   `
   mark 100                                   -> 100
   alice has 60                               ->
@@ -327,7 +327,7 @@ scenario(
 );
 
 scenario(
-  "a short, too, may be closed up to the price at which nothing is left, and no further",
+  "a short, too, may be closed up to the bankruptcy price and no further",
   `
   mark 100                                   -> 100
   alice has 30                               ->
@@ -346,7 +346,7 @@ scenario(
 );
 
 scenario(
-  "what closing costs in fees counts: who could just bear the edge of the band without them may not go there",
+  "the fee of closing counts: without room for it, the edge of the price band is too far",
   `
   mark 100                                   -> 100
   alice has 50.7                             ->
@@ -359,7 +359,7 @@ scenario(
 );
 
 scenario(
-  "a resting sell that the mark has risen away from trades only if its account can bear it",
+  "a resting sell that the mark has risen above trades only if its account can bear the loss",
   `
   mark 100                                   -> 100
   alice has 60                               ->
@@ -379,7 +379,7 @@ scenario(
 );
 
 scenario(
-  "a maker that can just bear it trades; what it lost to one taker counts for that taker only",
+  "a maker that can just bear its loss trades; the loss to one taker counts for that taker only",
   `
   mark 100                                   -> 100
   alice has 69.6                             ->
@@ -395,7 +395,7 @@ scenario(
 );
 
 scenario(
-  "what a maker can bear is counted anew for each taker",
+  "a maker's solvency is calculated anew for each taker",
   `
   mark 100                                   -> 100
   alice has 60.2                             ->

@@ -18,7 +18,7 @@ scenario(
 );
 
 scenario(
-  "leverage changes what positions and orders need, at once, and is refused where it is not there",
+  "leverage changes the margin of positions and orders at once, and is refused without that margin",
   `
   mark 100                                   -> 100
   alice has 300                              ->
@@ -41,7 +41,7 @@ scenario(
 );
 
 scenario(
-  "margin is added out of what could be withdrawn, and taken out down to the initial margin, losses counted",
+  "isolated margin is added from what could be withdrawn, and taken out down to the initial margin, losses counted",
   `
   mark  100                                  -> 100
   alice has 200                              ->
@@ -70,7 +70,7 @@ scenario(
 );
 
 scenario(
-  "unrealised gains of the cross margin can neither be withdrawn nor set aside, and the bucket not be withdrawn",
+  "unrealised gains can be neither withdrawn nor moved into isolated margin, and isolated margin not withdrawn",
   `
   mark  100                                  -> 100
   alice has 200                              ->
@@ -84,7 +84,7 @@ scenario(
 );
 
 scenario(
-  "into isolation goes the initial margin and the loss so far; back comes all of it",
+  "isolating a position moves its initial margin and loss; going back to cross returns all of it",
   `
   mark  100                                  -> 100
   alice has 200                              ->
@@ -103,7 +103,7 @@ scenario(
 );
 
 scenario(
-  "the margin mode stays where orders are open or margin would be missing",
+  "the margin mode cannot change with open orders or without the margin",
   `
   mark  100                                  -> 100
   alice has 105                              ->
@@ -123,7 +123,7 @@ scenario(
 );
 
 scenario(
-  "back to cross needs the position's margin there: what the bucket has lost must be free",
+  "going back to cross needs the position's margin: what it has lost must be available",
   `
   mark  100                                  -> 100
   alice has 105                              ->
@@ -143,7 +143,7 @@ scenario(
 );
 
 scenario(
-  "lower leverage takes what the bucket lacks from what is free; higher leverage gives nothing back by itself",
+  "lower leverage takes missing isolated margin from available margin; higher leverage gives nothing back",
   `
   mark  100                                  -> 100
   alice has 250                              ->

@@ -17,7 +17,7 @@ scenario(
 );
 
 scenario(
-  "an aggressive price goes as far as the band, a passive one as far as it likes",
+  "an aggressive price is bounded by the price band, a passive one is not",
   `
   # 5 % of 101 is 5.05: whole ticks inside are 96 and 106
   mark 101                                   -> 101
@@ -34,7 +34,7 @@ scenario(
 );
 
 scenario(
-  "a market order trades as far as the band and no further",
+  "a market order trades up to the price band and no further",
   `
   mark 100                                   -> 100
   bob   sell 5 @ 104                         -> NEW
@@ -49,7 +49,7 @@ scenario(
 );
 
 scenario(
-  "quantities have a smallest and a largest, and so does an order's value",
+  "a quantity has a minimum and a maximum, and an order has a smallest notional",
   `
   mark 4                                     -> 4
   # the band of 4 ticks has no whole tick to either side
@@ -94,7 +94,7 @@ scenario(
 );
 
 scenario(
-  "an order turns a position around as far as the limit where it fills at once, and not by coming to rest",
+  "an order that fills at once may reverse a position up to the limit; a resting one may not",
   `
   mark 1000                                  -> 1000
   alice has 10000000                         ->
@@ -127,7 +127,7 @@ scenario(
 );
 
 scenario(
-  "what a higher mark has left beyond the limit may be reduced, by any order that does no more",
+  "a position that a higher mark has put above the limit may be reduced by any order that does no more",
   `
   mark 1000                                  -> 1000
   alice has 10000000                         ->
@@ -148,7 +148,7 @@ scenario(
 );
 
 scenario(
-  "open orders of an account are limited, which is nothing to orders that never rest",
+  "the open orders of an account are limited; orders that never rest are not",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW

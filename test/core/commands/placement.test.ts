@@ -3,7 +3,7 @@ import { scenario } from "../support/scenario.ts";
 const ONE_DAY = 24 * 60 * 60 * 1000;
 
 scenario(
-  "a client order id stands for one order: the same request again is that order, another one is refused",
+  "a client order id is for one order: the same request again returns it, another one is refused",
   `
   mark 100                                   -> 100
   alice buy 5 @ 99 id=a                      -> NEW
@@ -25,7 +25,7 @@ scenario(
 );
 
 scenario(
-  "a request that has expired is refused, one whose order exists is answered with it",
+  "an expired request is refused, unless its order exists: then it returns the order",
   `
   mark 100                                   -> 100
   alice buy 5 @ 99 id=a expires=-1           -> REQUEST_EXPIRED
@@ -65,7 +65,7 @@ scenario(
 );
 
 scenario(
-  "what does not fill rests at its limit; the price of a trade is the maker's",
+  "the rest of a limit order rests at its limit; a trade has the maker's price",
   `
   mark 100                                   -> 100
   alice sell 5 @ 99                          -> NEW

@@ -56,7 +56,7 @@ test("a book of many prices is described in pages", () => {
   assert.deepEqual(told, { bids, asks });
 });
 
-test("what only asks, or is refused, has no place in the log", () => {
+test("reads and refused commands write nothing to the log", () => {
   const market = new TwoAccounts();
   const { sequence } = market;
   for (const command of [
@@ -75,7 +75,7 @@ test("what only asks, or is refused, has no place in the log", () => {
   assert.equal(market.sequence, sequence);
 });
 
-test("an order is found by its id or its client's, by its own account only", () => {
+test("an order is found by its id or client order id, by its own account only", () => {
   const market = new TwoAccounts();
   const order = { accountId: market.alice, orderType: LIMIT, priceTicks: 99, quantityLots: 5 };
   market.at(1, make(PlaceOrder, { ...order, clientOrderId: "mine" }));
@@ -85,7 +85,7 @@ test("an order is found by its id or its client's, by its own account only", () 
   assert.equal(answer({ accountId: market.alice, clientOrderId: "mine" }), OrderView.code);
   assert.equal(answer({ accountId: market.bob, orderId: 257 }), Refused.code);
   assert.equal(answer({ accountId: market.bob, clientOrderId: "mine" }), Refused.code);
-  // Ids that never were, or are of another symbol, or of nothing at all.
+  // Unknown ids, ids of another symbol, and numbers that are no ids.
   for (const orderId of [0, 1, 258, 513, 256, -257, 257.5, 2 ** 53, Number.NaN])
     assert.equal(answer({ accountId: market.alice, orderId }), Refused.code, String(orderId));
 });
@@ -104,12 +104,12 @@ test("a position is read by its account", () => {
   assert.deepEqual([alice.accountId, alice.sizeLots], [market.alice, 10]);
   assert.deepEqual([alice.cashQuanta, alice.costQuanta, alice.realizedQuanta], [-1000.2e6, 1000e6, -0.2e6]);
   assert.deepEqual([alice.initialQuanta, alice.maintenanceQuanta, alice.leverage], [100e6, 10e6, 10]);
-  // The fee account has no position, only its money.
+  // The fee account has no position, only cash.
   const [fees] = views(FEE_ACCOUNT);
   assert.deepEqual([fees.sizeLots, fees.cashQuanta], [0, 0.7e6]);
 });
 
-test("a description holds what a front thread folds on: prices, levels, open interest", () => {
+test("a description has prices, levels and open interest, from which the front folds on", () => {
   const market = new TwoAccounts();
   market.place(1, market.alice, BUY, 10, 99);
   market.place(2, market.alice, BUY, 5, 99);

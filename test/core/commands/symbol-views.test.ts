@@ -7,7 +7,7 @@ import { OrderView, type PositionView } from "../../../src/core/protocol/replies
 import { make, START } from "../support/exchange.ts";
 import { TwoAccounts } from "../support/two-accounts.ts";
 
-test("orders and positions bear the time and the sequence of the turn that touched them last", () => {
+test("orders and positions show the time and sequence of the transaction that changed them last", () => {
   const market = new TwoAccounts();
   const first = market.place(10, market.alice, BUY, 10, 99);
   const second = market.place(20, market.alice, BUY, 5, 98);
@@ -68,7 +68,7 @@ test("orders and positions bear the time and the sequence of the turn that touch
     [START + 30, START + 40, resting.sequence, true],
     "also by an order, and not by a price",
   );
-  // A reply to what changes says 0: its own turn's sequence stands with the turn.
+  // A reply of the changing transaction has sequence 0, which stands for that of the transaction.
   assert.equal((trade.replies[0] as MessageOf<typeof OrderView>).sequence, 0);
 });
 

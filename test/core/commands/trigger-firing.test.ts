@@ -36,7 +36,7 @@ const ALICE = 16;
 const BOB = 17;
 const CAROL = 18;
 
-/** Nothing fires by itself: turns come one behind the other, as commands do. */
+/** An exchange in which orders fire only when the test calls fire(). */
 class Market extends Exchange {
   constructor(isNew = true) {
     super([instrument(PLAIN)]);
@@ -54,7 +54,7 @@ class Market extends Exchange {
   price(indexTicks: number): Said {
     return this.say(make(SetIndexPrice, { indexTicks }));
   }
-  /** The last price goes there. */
+  /** Moves the last price there by a trade. */
   trade(priceTicks: number): void {
     for (const item of trade(priceTicks)) this.say(item);
   }
@@ -66,7 +66,7 @@ class Market extends Exchange {
   get due(): boolean {
     return this.symbol(PLAIN.id).isFiring;
   }
-  /** What fires in all turns to come, in order. */
+  /** Fires all due orders. Returns their ids, in order. */
   fireAll(): number[] {
     const fired: number[] = [];
     while (this.due) fired.push(...firedIn(this.fire(PLAIN.id)));
@@ -79,7 +79,7 @@ const trade = (priceTicks: number) => [
   make(PlaceOrder, { accountId: BOB, side: SELL, priceTicks, quantityLots: 1 }),
 ];
 
-/** Fired, be it to be refused then. */
+/** Ids of orders that fired, rejected ones included. */
 const firedIn = ({ events }: Said): number[] =>
   (events as (MessageOf<typeof OrderTriggered> | MessageOf<typeof OrderClosed>)[])
     .filter((event) => event.type === OrderTriggered.code || event.status === STATUS_REJECTED)
@@ -90,19 +90,19 @@ for (const [source, triggerBy, move] of [
   ["the index", BY_INDEX, (market: Market, ticks: number) => void market.price(ticks)],
   ["the last price", BY_LAST, (market: Market, ticks: number) => market.trade(ticks)],
 ] as const)
-  test(`a stop fires when ${source} has come and gone again before it could`, () => {
+  test(`a stop fires when ${source} has reached it and moved away before the stop could fire`, () => {
     const market = new Market();
     const id = market.stop(97, triggerBy);
     const trailing = market.stop(0, triggerBy, { orderType: TRAILING_STOP_MARKET, callbackPpm: 30_000 });
     assert.ok(!market.due);
-    // The mark follows the index halfway at a time.
+    // Each index price moves the mark half of the way.
     for (let i = 0; i < 4; i++) move(market, 95);
     assert.ok(market.due);
     for (let i = 0; i < 4; i++) move(market, 103);
     assert.deepEqual(market.fireAll(), [id, trailing]);
   });
 
-test("a price is noted once, and not at all while nobody waits for it", () => {
+test("a reached price is recorded once, and not at all if no order waits for it", () => {
   const market = new Market();
   market.stop(97, BY_INDEX);
   const notes = ({ events }: Said): Message[] => events.filter(({ type }) => type === TriggersReached.code);
@@ -111,7 +111,7 @@ test("a price is noted once, and not at all while nobody waits for it", () => {
   assert.deepEqual(notes(market.price(96)), []);
 });
 
-test("a price that comes and goes within a batch is no price at the end of a turn", () => {
+test("a price that comes and goes within a batch triggers nothing", () => {
   const market = new Market();
   market.stop(97, BY_LAST);
   market.say(make(OrderBatch, { items: [...trade(95), ...trade(100)] }));
@@ -120,7 +120,7 @@ test("a price that comes and goes within a batch is no price at the end of a tur
   assert.ok(market.due);
 });
 
-test("what is due can be canceled; what fires is what is left, as many turns as it takes", () => {
+test("due orders can be canceled; the others fire, over as many transactions as needed", () => {
   const market = new Market();
   market.say(make(PlaceOrder, { accountId: BOB, side: SELL, priceTicks: 100, quantityLots: 60 }));
   market.say(make(PlaceOrder, { accountId: ALICE, side: BUY, priceTicks: 100, quantityLots: 60 }));
@@ -142,7 +142,7 @@ test("what is due can be canceled; what fires is what is left, as many turns as 
   );
 });
 
-test("while the symbol is halted nothing comes due, and what was due before fires when it trades again", () => {
+test("while the symbol is halted nothing becomes due; orders that were due before fire when it trades again", () => {
   const market = new Market();
   const early = market.stop(97, BY_INDEX);
   const missed = market.stop(95, BY_INDEX);
@@ -165,7 +165,7 @@ test("while the symbol is halted nothing comes due, and what was due before fire
   assert.deepEqual(market.fireAll(), [late], "its price is there when trading goes on");
 });
 
-test("what is due when the process ends fires behind the next start, in its order", () => {
+test("orders that are due when the process ends fire after the next start, in the same order", () => {
   const market = new Market();
   const store = new SnapshotStore();
   const second = market.stop(95, BY_INDEX);
@@ -189,7 +189,7 @@ test("what is due when the process ends fires behind the next start, in its orde
   assert.deepEqual(recovered.audit(PLAIN.id).faults, []);
 });
 
-/** Another process, of the same snapshots and the rest of the log. */
+/** A new process, from the same snapshots and the rest of the log. */
 function recover(store: SnapshotStore, log: Iterable<Logged>): Market {
   const market = new Market(false);
   store.load(market.symbol(PLAIN.id));

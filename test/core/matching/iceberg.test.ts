@@ -17,7 +17,7 @@ import { eventfulStep } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
 scenario(
-  "a slice trades in time priority, and the next one stands behind all that came before it",
+  "a slice has time priority, and the next slice goes to the back of the queue",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 show=3 id=a            -> NEW
@@ -41,7 +41,7 @@ scenario(
 );
 
 scenario(
-  "two icebergs take turns, and a taker that becomes one shows its first slice",
+  "the slices of two icebergs alternate, and a taker that rests as an iceberg shows its first slice",
   `
   mark 100                                   -> 100
   alice sell 6 @ 101 show=2                  -> NEW
@@ -57,7 +57,7 @@ scenario(
 );
 
 scenario(
-  "each slice pays the fee of its own fill, and all of the order takes margin and counts for limits",
+  "each fill of a slice pays its own fee; margin and limits count the whole order",
   `
   mark 100                                   -> 100
   alice has 1010                             ->
@@ -70,7 +70,7 @@ scenario(
 );
 
 scenario(
-  "what may trade counts what is hidden: fill-or-kill, market orders, and no more than there is",
+  "takers count hidden lots: fill-or-kill, market orders, and no more than there is",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 show=2 id=a            -> NEW
@@ -81,7 +81,7 @@ scenario(
 );
 
 scenario(
-  "post-only and GTD go with it; it ends with what it hides",
+  "an iceberg may be post-only and GTD; it ends with its hidden lots",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 show=2 post-only till=500 id=a -> NEW
@@ -96,7 +96,7 @@ scenario(
 );
 
 scenario(
-  "what comes with an iceberg grows with each of its slices",
+  "orders attached to an iceberg grow with each of its slices",
   `
   mark 100                                   -> 100
   alice buy 10 @ 99 show=3 tp=103 id=e       -> NEW
@@ -109,7 +109,7 @@ scenario(
 );
 
 scenario(
-  "a liquidation ends an iceberg with what it hides",
+  "a liquidation cancels an iceberg with its hidden lots",
   `
   mark 100                                   -> 100
   bob   sell 20 @ 100                        -> NEW
@@ -125,7 +125,7 @@ scenario(
 );
 
 scenario(
-  "an own iceberg ends whole, or shrinks slice by slice",
+  "self-trade prevention cancels an own iceberg as a whole, or decrements it slice by slice",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 show=2 id=a            -> NEW
@@ -142,7 +142,7 @@ scenario(
 );
 
 scenario(
-  "a reduce-only iceberg gives up first what nobody sees",
+  "a reduce-only iceberg loses hidden lots first",
   `
   mark 100                                   -> 100
   bob   sell 20 @ 100                        -> NEW
@@ -162,7 +162,7 @@ scenario(
 );
 
 scenario(
-  "amending: less keeps the slice's place, as another display quantity does; more, or another price, begins anew",
+  "amending an iceberg: a smaller quantity or another display quantity keeps the slice's place; a larger quantity or another price does not",
   `
   mark 100                                   -> 100
   alice sell 20 @ 101 show=5 id=a            -> NEW
@@ -191,7 +191,7 @@ scenario(
 );
 
 scenario(
-  "an order becomes an iceberg and ceases to be one by amending",
+  "amending makes an order an iceberg and an iceberg a plain order",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 id=a                   -> NEW
@@ -208,7 +208,7 @@ scenario(
 );
 
 scenario(
-  "a slice is no larger than its order, no smaller than the instrument's orders, and a hundredth of it at least",
+  "a slice is at most the order, at least the instrument's minimum and a hundredth of the order",
   `
   mark 100                                   -> 100
   alice sell 10 @ 101 show=11                -> DISPLAY_QUANTITY_OUT_OF_RANGE minLots=1 maxLots=10
@@ -225,7 +225,7 @@ scenario(
 
 const seed = takeSeed("iceberg.test");
 
-test("every fold of the events knows what its place may know: all of each order, and of the book what is shown", () => {
+test("folds of the events know each order in full, and of the book the shown lots only", () => {
   let slices = 0;
   fc.assert(
     fc.property(fc.array(eventfulStep, { maxLength: 150, size: "max" }), (steps) => {
@@ -249,7 +249,7 @@ test("every fold of the events knows what its place may know: all of each order,
   assert.ok(slices > 100, `only ${slices} looks at an iceberg that hid something`);
 });
 
-/** The records of orders and the depth, as the history and the market data keep them. */
+/** Folds events into order records, as the history does, and into depth, as market data does. */
 class Folds implements OrderStore {
   readonly time = 0;
   readonly sequence = 0;
@@ -289,7 +289,7 @@ class Folds implements OrderStore {
 
   addFill(): void {}
 
-  /** Returns how many orders hide something. */
+  /** Returns how many orders have hidden lots. */
   check(exchange: Exchange, accounts: readonly number[]): number {
     const { state } = exchange.symbol(this.of.id);
     const views = accounts.flatMap((accountId) =>

@@ -40,7 +40,7 @@ import { maxMessageBytes } from "../../../src/wire/codec.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 
-/** More resting orders than one turn may trade with. */
+/** More resting orders than one transaction may trade with. */
 const MAKERS = 12_000;
 const DEEP = instrument({ ...PLAIN, maxQuantity: "100000", maxOpenOrders: MAKERS }, {});
 
@@ -60,11 +60,11 @@ function openMarket(maxAccounts = MAX_ACCOUNTS) {
 
 type Order = Partial<Omit<MessageOf<typeof PlaceOrder>, "type">>;
 
-/** The events of a turn as bytes of the log. */
+/** The size of a transaction's record in the log, in bytes. */
 const bytesOf = ({ events, replies }: Said): number =>
   [...events, ...replies].reduce((sum, message) => sum + maxMessageBytes(message), 0);
 
-/** Half of the smallest ring: what a record may take. */
+/** The largest record: half of the smallest ring. */
 const MAX_RECORD_BYTES = (SETTINGS.properties.ringBytes as unknown as { minimum: number }).minimum / 2;
 
 function outcome(said: Said) {
@@ -77,12 +77,12 @@ function outcome(said: Said) {
   };
 }
 
-test("an order that meets thousands of others ends with what one turn can hold, and books stay sound", () => {
+test("an order that meets thousands of others ends when its transaction is full, and the book stays consistent", () => {
   const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   for (let i = 0; i < MAKERS; i++) place(maker, { side: SELL, quantityLots: 1 });
 
-  // All or nothing is nothing.
+  // A fill-or-kill order fills nothing.
   const fok = place(taker, { side: BUY, quantityLots: MAKERS, timeInForce: FOK });
   assert.deepEqual(outcome(fok), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
   const small = place(taker, { side: BUY, quantityLots: 2000, timeInForce: FOK });
@@ -93,7 +93,7 @@ test("an order that meets thousands of others ends with what one turn can hold, 
   assert.deepEqual([status, reason, filledLots], ["EXPIRED", "IOC_REMAINDER", trades]);
   assert.ok(trades >= 2000 && trades < 8000, `${trades} trades`);
   assert.ok(bytesOf(swept) < MAX_RECORD_BYTES, `${bytesOf(swept)} bytes`);
-  // It may go on.
+  // The next order goes on with the rest.
   assert.equal(
     outcome(place(taker, { side: BUY, quantityLots: 8000 - trades, timeInForce: IOC })).filledLots > 0,
     true,
@@ -101,7 +101,7 @@ test("an order that meets thousands of others ends with what one turn can hold, 
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
-test("all or nothing also where the positions that end take thousands of waiting orders with them", () => {
+test("fill-or-kill counts the thousands of untriggered orders that end with the makers' positions", () => {
   const { exchange, open, place } = openMarket(512);
   const taker = open("taker");
   const makers = Array.from({ length: 220 }, (_, i) => open(`maker ${i}`));
@@ -117,7 +117,7 @@ test("all or nothing also where the positions that end take thousands of waiting
   assert.deepEqual(outcome(all), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
   const some = place(taker, { side: BUY, quantityLots: 150, timeInForce: FOK });
   assert.deepEqual(outcome(some), { status: "FILLED", reason: null, trades: 150, filledLots: 150 });
-  // Those of one account go once, however many of its orders are met.
+  // Orders of one account end once, however many of its makers are met.
   for (const accountId of makers) exchange.do(DEEP.id, make(CancelAll, { accountId, side: -1 }));
   const [accountId] = makers;
   place(accountId, { side: BUY, quantityLots: 300 });
@@ -129,7 +129,7 @@ test("all or nothing also where the positions that end take thousands of waiting
   assert.deepEqual(outcome(own), { status: "FILLED", reason: null, trades: 250, filledLots: 250 });
 });
 
-test("an order that meets thousands of slices of icebergs ends in the same way, also when it may meet its own", () => {
+test("an order that meets thousands of iceberg slices ends when its transaction is full, also with self-trade prevention", () => {
   const { exchange, open } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   const place = (accountId: number, order: Order, displayLots = 0) => {
@@ -140,7 +140,7 @@ test("an order that meets thousands of slices of icebergs ends in the same way, 
     );
   };
   for (let i = 0; i < 120; i++) place(maker, { side: SELL, quantityLots: 100 }, 1);
-  // In the way of nothing, but now single orders are looked at.
+  // An own order out of reach: the preview now looks at single orders.
   place(taker, { side: SELL, quantityLots: 1, priceTicks: 11 });
   const buy = { side: BUY, priceTicks: 10 };
   const fok = place(taker, { ...buy, quantityLots: 6000, timeInForce: FOK });
@@ -156,11 +156,11 @@ test("an order that meets thousands of slices of icebergs ends in the same way, 
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
-test("fill-or-kill counts the slices that it would meet, not only the orders", () => {
+test("fill-or-kill counts slices of icebergs, not only orders", () => {
   const { exchange, open } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   const rest = { accountId: maker, side: SELL, orderType: LIMIT, priceTicks: 10 };
-  // All that is wanted is behind the first slice; but the small ones stand before the second.
+  // One iceberg has the whole quantity, but the small orders come before its second slice.
   exchange.do(DEEP.id, make(PlaceExtended, { ...rest, quantityLots: 20_000, displayLots: 10_000 }));
   for (let i = 0; i < 6000; i++) exchange.do(DEEP.id, make(PlaceOrder, { ...rest, quantityLots: 1 }));
   const fok = { accountId: taker, side: BUY, orderType: LIMIT, priceTicks: 10, timeInForce: FOK };
@@ -170,7 +170,7 @@ test("fill-or-kill counts the slices that it would meet, not only the orders", (
   assert.deepEqual(outcome(few), { status: "FILLED", reason: null, trades: 3001, filledLots: 13_000 });
 });
 
-test("an order that meets thousands of entries, whose take-profits and stops then wait, is a turn that fits", () => {
+test("a transaction that attaches thousands of take-profits and stops fits into a record", () => {
   const { exchange, open } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   const leg = { triggerBy: BY_MARK, priceTicks: 0 };
@@ -185,7 +185,7 @@ test("an order that meets thousands of entries, whose take-profits and stops the
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
-test("closing a position into thousands of orders takes a few turns", () => {
+test("closing a position into thousands of orders takes a few transactions", () => {
   const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   place(maker, { side: SELL, quantityLots: 9000 });
@@ -198,10 +198,10 @@ test("closing a position into thousands of orders takes a few turns", () => {
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
-test("what a maker's fill gives up counts, too", () => {
+test("fill-or-kill counts the reduce-only orders that a maker's fill reduces", () => {
   const { exchange, open, place } = openMarket();
   const [house, taker] = [open("house"), open("taker")];
-  // Each has a long position of a lot, an order that closes it, and a thousand more that would.
+  // Each maker has a long position of one lot, and a thousand reduce-only orders on it.
   for (let i = 0; i < 30; i++) {
     const maker = open(`maker ${i}`);
     place(house, { side: SELL, quantityLots: 1 });
@@ -227,7 +227,7 @@ test("fill-or-kill counts the margin that each fill moves, and the funding that 
   const fok = (quantityLots: number) =>
     outcome(place(taker, { side: BUY, quantityLots, priceTicks: 10, timeInForce: FOK }));
 
-  // Each of its fills is a trade, the end of an order and another margin.
+  // Each fill is a trade, a closed order and a change of isolated margin.
   const isolated = open("isolated");
   exchange.do(DEEP.id, make(SetMarginMode, { accountId: isolated, marginMode: ISOLATED }));
   for (let i = 0; i < 4000; i++) place(isolated, { side: SELL, quantityLots: 1 });
@@ -235,7 +235,7 @@ test("fill-or-kill counts the margin that each fill moves, and the funding that 
   assert.deepEqual(fok(3000), { status: "FILLED", reason: null, trades: 3000, filledLots: 3000 });
   exchange.do(DEEP.id, make(CancelAll, { accountId: isolated, side: -1 }));
 
-  // Long a lot, which they offer when an interval of funding has ended.
+  // Makers are long one lot, which they sell after a funding interval has ended.
   const house = open("house");
   const makers = Array.from({ length: 3800 }, (_, i) => open(`maker ${i}`));
   place(house, { side: SELL, quantityLots: makers.length });
@@ -248,7 +248,7 @@ test("fill-or-kill counts the margin that each fill moves, and the funding that 
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
-test("all orders that an account may have are canceled in one turn that fits", () => {
+test("canceling the most orders that an account may have fits into one record", () => {
   const { exchange, open } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   exchange.do(DEEP.id, make(SetLeverage, { accountId: maker, leverage: 20 }));
@@ -277,13 +277,13 @@ test("all orders that an account may have are canceled in one turn that fits", (
     );
   const said = exchange.do(DEEP.id, make(CancelAll, { accountId: maker, side: -1 }));
   const orders = said.replies.length - 1;
-  // Who has so many may place no more that wait.
+  // With so many orders the account may place no more conditional ones.
   assert.equal(orders, maxOrdersPerAccount(maxOpenOrders) - 2);
   assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
   assert.ok(bytesOf(said) / orders < BYTES_PER_OPEN_ORDER, "config.ts reckons with more");
 });
 
-test("a fill looks at the reduce-only orders of its maker and at one that ends with the position, whatever else is open", () => {
+test("a fill reads only the maker's reduce-only orders and one order that ends with the position", () => {
   const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
   place(maker, { side: SELL, quantityLots: 1000 });

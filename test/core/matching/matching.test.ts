@@ -25,7 +25,7 @@ scenario(
 );
 
 scenario(
-  "the same among buyers",
+  "the better bid goes first, then the older order",
   `
   mark 100                                   -> 100
   alice buy 5 @ 99 id=a                      -> NEW
@@ -37,7 +37,7 @@ scenario(
 );
 
 scenario(
-  "a partly filled order keeps its place, one that comes again loses it",
+  "a partly filled order keeps its place, a new order goes to the back",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 id=a                    -> NEW
@@ -54,7 +54,7 @@ scenario(
 );
 
 scenario(
-  "a position opens, grows, shrinks, closes and flips; its cost is that of the lots that are open",
+  "a position opens, grows, shrinks, closes and reverses; its cost is that of the open lots",
   `
   mark 100                                   -> 100
   maker sell 30 @ 100                        -> NEW
@@ -78,7 +78,7 @@ scenario(
 );
 
 scenario(
-  "both sides pay a fee in proportion to the value, the rest of a quantum included",
+  "both sides pay a fee in proportion to the notional, rounded up to a quantum",
   `
   mark 100                                   -> 100
   # 10 lots at 100 ticks of 7 quanta are 7000: 517 ppm are 3.619, 211 ppm are 1.477 quanta
@@ -101,7 +101,7 @@ scenario(
   instrument(ODD),
 );
 
-test("a trade says what either side holds behind it and what it has won or lost", () => {
+test("a trade event has each side's position after it and its realized profit", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const [alice, bob] = [16, 17];
   for (const accountId of [alice, bob]) exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e10 }));

@@ -22,10 +22,7 @@ import { eventfulStep } from "../support/steps.ts";
 import { Market, tradeTightly } from "../support/tight-market.ts";
 import { Traffic } from "../support/traffic.ts";
 
-/*
- * Margin is reserved, and FOK decided, by what a walk of the book says that is to come: what the walk that does it then
- * does must be the same, to the lot.
- */
+/* Margin is reserved, and FOK decided, by the preview. So match() must fill exactly what the preview said, to the lot. */
 
 const seed = takeSeed("preview.test");
 const RUNS = 100;
@@ -33,7 +30,7 @@ const ODD_ONES = [instrument(ODD), instrument(FREE)];
 const INSTRUMENTS = [...ODD_ONES, ...DEFAULT_INSTRUMENTS.map((config) => compileInstrument(config))];
 type Execute = typeof OrderExecution.prototype.execute;
 
-/** Compares what orders take from here on with what was expected of it. Returns how many traded, and met who could not. */
+/** Compares the fills of each order with its preview. Counts orders that traded, and makers dropped for lack of margin. */
 function watchTakers(t: TestContext, stepOf: () => string): { traded: number; dropped: number } {
   const seen = { traded: 0, dropped: 0 };
   const { execute } = OrderExecution.prototype;
@@ -74,14 +71,14 @@ function quantaPerTickLot(orderId: number): number {
   return quantaPerTickLot;
 }
 
-test("a taker gets what was expected of makers whose margin is nearly used up", (t) => {
+test("a taker fills what the preview said, from makers whose margin is nearly used up", (t) => {
   let run = 0;
   const seen = watchTakers(t, () => `seed ${seed + run}`);
   for (; run < RUNS; run++) tradeTightly(new Random(seed + run, "tight margins"), new Market());
   assert.ok(seen.traded > RUNS && seen.dropped > 0);
 });
 
-test("a taker gets what was expected in odd markets", (t) => {
+test("a taker fills what the preview said, in random markets", (t) => {
   let last = "";
   const seen = watchTakers(t, () => last);
   const property = fc.property(fc.array(eventfulStep, { maxLength: 150, size: "max" }), (steps) => {

@@ -29,7 +29,7 @@ function market(levels: number): Exchange {
 
 const PLACES = [1, 5, 10, 20];
 
-test("each word names a level of its side; where that is missing, nothing is done", () => {
+test("each priceMatch names a level of its side; an order without such a level is refused", () => {
   for (const levels of [0, 1, 4, 5, 9, 10, 19, 20, 23])
     for (const [priceMatch, name] of PRICE_MATCHES.entries())
       for (const side of [BUY, SELL]) {
@@ -55,7 +55,7 @@ test("each word names a level of its side; where that is missing, nothing is don
 });
 
 scenario(
-  "a matched price is a price like any other: post-only, IOC, GTD, reduce-only, amending, repeating",
+  "a matched price works like any price: post-only, IOC, GTD, reduce-only, amendments, retries",
   `
   mark 100                                   -> 100
   alice buy 5 @ QUEUE                        -> NO_PRICE_LEVEL priceMatch=QUEUE requiredLevels=1 levels=0
@@ -83,7 +83,7 @@ scenario(
 );
 
 scenario(
-  "a matched price outside the band is refused as that price would be",
+  "a matched price outside the price band is refused like a given one",
   `
   mark 100                                   -> 100
   alice sell 10 @ 104 id=a                   -> NEW

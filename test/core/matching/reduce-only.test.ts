@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "a reduce-only order needs something to reduce, and is never larger than that",
+  "a reduce-only order needs a position, and is never larger than it",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 reduce-only             -> REDUCE_ONLY_NO_POSITION
@@ -15,7 +15,7 @@ scenario(
 );
 
 scenario(
-  "reduce-only orders shrink with their position, in the turn that shrinks it",
+  "reduce-only orders shrink with their position, in the same transaction",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW
@@ -37,7 +37,7 @@ scenario(
 );
 
 scenario(
-  "reduce-only buys shrink with their short, and end when it has turned around",
+  "reduce-only buys shrink with their short position, and end when it is reversed",
   `
   mark 100                                   -> 100
   bob   buy 10 @ 100                         -> NEW
@@ -54,7 +54,7 @@ scenario(
 );
 
 scenario(
-  "a flip cancels what reduced the old position",
+  "a reversal cancels the reduce-only orders of the old position",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW
@@ -68,7 +68,7 @@ scenario(
 );
 
 scenario(
-  "a taker never counts on a reduce-only maker for more than its position",
+  "a preview counts a reduce-only maker only up to its position",
   `
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW
@@ -86,7 +86,7 @@ scenario(
 );
 
 scenario(
-  "reduce-only costs no margin and is free of the smallest value",
+  "a reduce-only order takes no margin and has no smallest notional",
   `
   mark 4                                     -> 4
   alice has 10                               ->

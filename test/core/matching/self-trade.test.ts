@@ -1,7 +1,7 @@
 import { scenario } from "../support/scenario.ts";
 
 scenario(
-  "EXPIRE_TAKER, the default: the taker ends where it would meet itself",
+  "EXPIRE_TAKER, the default: the taker expires where it would meet its own order",
   `
   mark 100                                   -> 100
   alice sell 5 @ 101 id=mine                 -> NEW
@@ -13,7 +13,7 @@ scenario(
 );
 
 scenario(
-  "EXPIRE_MAKER: the order in the way goes, the taker goes on",
+  "EXPIRE_MAKER: the own maker is canceled, the taker goes on",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 id=mine                 -> NEW
@@ -24,7 +24,7 @@ scenario(
 );
 
 scenario(
-  "EXPIRE_BOTH: both go",
+  "EXPIRE_BOTH: both orders end",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 id=mine                 -> NEW
@@ -35,7 +35,7 @@ scenario(
 );
 
 scenario(
-  "DECREMENT: both give up the smaller quantity; who has nothing left ends",
+  "DECREMENT: both lose the smaller quantity; an order without lots ends",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 id=small                -> NEW
@@ -50,7 +50,7 @@ scenario(
 );
 
 scenario(
-  "an order that must fill at once does not count what it could only take from itself",
+  "fill-or-kill does not count the account's own orders",
   `
   mark 100                                   -> 100
   alice sell 5 @ 100 id=mine                 -> NEW
@@ -65,7 +65,7 @@ scenario(
 );
 
 scenario(
-  "an order that cannot come to rest needs no margin for resting",
+  "an order that self-trade prevention ends needs no margin for its rest",
   `
   mark 100                                   -> 100
   alice has 100                              ->

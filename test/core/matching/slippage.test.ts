@@ -25,7 +25,7 @@ function market(): Exchange {
   return exchange;
 }
 
-test("a market order trades as far from the best price as it says, and never past the band", () => {
+test("a market order trades up to its maximum slippage, and never outside the price band", () => {
   const rows: [side: typeof BUY | typeof SELL, maxSlippagePpm: number, prices: number[]][] = [
     [BUY, 0, [1001, 1011, 1021]], // the band: 1050
     [BUY, 1, [1001]],

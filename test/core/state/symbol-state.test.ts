@@ -35,14 +35,14 @@ import { TwoAccounts } from "../support/two-accounts.ts";
 const seed = takeSeed("symbol-state.test");
 const parameters = { seed, numRuns: 150, includeErrorInReport: true };
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
-/** Two long waits without a price: some indexes grow old, and most liquidate. */
+/** Two long waits without a price make some index prices stale; most runs still liquidate. */
 const INDEX_AGE_MS = 17 * 60_000;
 const ACTORS = [LEDGER, ODD.id, FREE.id];
 const steps = fc.array(eventfulStep, { maxLength: 150, size: "max" });
-/** Without ticks: who was found below its margin by the look before this one is not remembered through a restart. */
+/** Without ticks: a liquidation scan that has begun does not survive a restart. */
 const furtherSteps = fc.array(step, { maxLength: 100, size: "max" });
 
-test("the log alone brings the exchange back, and it goes on as the first one does", () => {
+test("the log alone brings the exchange back, and it goes on like the first one", () => {
   const seen = new Set<number>();
   const property = fc.property(steps, furtherSteps, (before, after) => {
     const traffic = open();
@@ -53,8 +53,8 @@ test("the log alone brings the exchange back, and it goes on as the first one do
     assertSame(traffic.exchange, again, traffic.accounts);
     goOn(traffic, again, after);
   });
-  // 100 to 129 are a symbol's events: what never came up was not replayed. A deficit is too rare to wait for,
-  // and what fails a self-check is never done: see self-check.test.
+  // Codes 100 to 129 are a symbol's events; each must come up to be tested. Exceptions: a deficit is too rare, and a
+  // failed self-check never happens (see self-check.test).
   const rare: number[] = [DeficitCovered.code, SelfCheckFailed.code];
   const expected = [...MESSAGE_SCHEMAS.values()].filter(
     ({ code }) => code >= 100 && code < 130 && !rare.includes(code),
@@ -66,9 +66,8 @@ test("the log alone brings the exchange back, and it goes on as the first one do
   );
 });
 
-test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
-  // Each actor is handed over at its own moments, as on different threads.
-  // Shares of it go ahead, of few rows and of many.
+test("snapshots of changes and the tail of the log bring it back", () => {
+  // Each actor takes snapshots at its own moments, as on different threads, in chunks of few rows and of many.
   const share = fc.constantFrom(0, 0, 1, 3, 20);
   const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149), share });
   fc.assert(
@@ -85,7 +84,7 @@ test("snapshots, each of what has changed, and the tail of the log behind the la
       }
       const again = restore(traffic.exchange, stores);
       assertSame(traffic.exchange, again, traffic.accounts);
-      // What was restored hands over only what changes from here on, onto the same rows.
+      // A restored actor writes only later changes, to the same rows.
       goOn(traffic, again, after);
       for (const [actor, store] of stores) store.take(again, actor);
       assertSame(again, restore(again, stores), traffic.accounts);
@@ -94,7 +93,7 @@ test("snapshots, each of what has changed, and the tail of the log behind the la
   );
 });
 
-test("a snapshot holds each open order once, and nothing of what is gone", () => {
+test("a snapshot has each open order once, and no closed one", () => {
   fc.assert(
     fc.property(steps, fc.nat(149), (steps, middle) => {
       const traffic = open();
@@ -116,7 +115,7 @@ test("a snapshot holds each open order once, and nothing of what is gone", () =>
   );
 });
 
-test("a snapshot in shares comes to its end, in rows that bring back what was there", () => {
+test("a snapshot written in chunks ends, and restores what was there", () => {
   const { exchange, accounts } = open();
   const order = { accountId: accounts[0], priceTicks: 99, quantityLots: 5 };
   const place = (i: number): Said =>
@@ -141,7 +140,7 @@ test("a snapshot in shares comes to its end, in rows that bring back what was th
   }
 });
 
-test("client order ids leave the snapshots when they are forgotten, and not while their order is open", () => {
+test("forgotten client order ids leave the snapshots; those of open orders stay", () => {
   const traffic = open();
   const { exchange } = traffic;
   const accountId = traffic.accounts[0];
@@ -164,7 +163,7 @@ test("client order ids leave the snapshots when they are forgotten, and not whil
     const said = again.do(ODD.id, make(PlaceOrder, { accountId, timeInForce: IOC, clientOrderId }));
     return said.replies[0].type;
   };
-  // An id that is known has an order; one that is forgotten is looked at as a new order (of no lots: refused).
+  // A known id is answered as a duplicate; a forgotten one is a new order, which is refused because it has no lots.
   assert.deepEqual(["open", "done", "unseen", "fresh"].map(answer), [
     DuplicateOrder.code,
     Refused.code,
@@ -173,7 +172,7 @@ test("client order ids leave the snapshots when they are forgotten, and not whil
   ]);
 });
 
-test("a restart in the middle of an hour's funding pays the rest of it, and goes on with the samples of the next", () => {
+test("a restart in the middle of an hour's funding pays the rest of it, and keeps the samples of the next", () => {
   const accounts = 602;
   const plain = instrument(PLAIN);
   const exchange = new Exchange([plain], LEDGER_SETTINGS, accounts + 16);
@@ -186,7 +185,7 @@ test("a restart in the middle of an hour's funding pays the rest of it, and goes
     exchange.do(LEDGER, make(Deposit, { accountId: 16 + i, amountQuanta: 1e12 }));
     place(16 + i, i % 2, 10, 100);
   }
-  // Someone bids above the index with enough to make an impact: a premium.
+  // A bid above the index, large enough for the impact price: a premium.
   place(16, BUY, 200, 103);
   exchange.time += 8 * 3_600_000;
   const { events } = index();
@@ -233,12 +232,12 @@ function restore(live: Exchange, stores: ReadonlyMap<number, SnapshotStore>): Ex
   again.restored();
   again.sequence = live.sequence;
   again.time = live.time;
-  // The log of what comes, for another restoration.
+  // The log from here on, for another restoration.
   again.log.push(...live.log);
   return again;
 }
 
-/** Both get the same commands and must say the same, byte for byte in the log. */
+/** Sends the same commands to both exchanges. Their logs must be equal, byte for byte. */
 function goOn(traffic: Traffic, again: Exchange, steps: readonly Step[]): void {
   again.time = traffic.exchange.time;
   for (const step of steps) {
@@ -251,7 +250,7 @@ function goOn(traffic: Traffic, again: Exchange, steps: readonly Step[]): void {
   assertSame(traffic.exchange, again, traffic.accounts);
 }
 
-/** Positions pay in the order in which they were opened, or in which they lay on disk: at the end of the turn, by account. */
+/** Sorts funding payments by account: their order depends on how positions were opened or restored. */
 function inOrder(said: Said): Said {
   const payments = said.events.filter(({ type }) => type === FundingPaid.code) as MessageOf<typeof FundingPaid>[];
   const others = said.events.filter(({ type }) => type !== FundingPaid.code);
@@ -274,7 +273,7 @@ function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]
 const answers = (exchange: Exchange, actorId: number, question: Message): Message[] =>
   exchange.do(actorId, question).replies;
 
-test("what is refused leaves no position behind, and what is accepted next begins as if it had never been", () => {
+test("a refused command leaves no position behind, and the next accepted one starts from nothing", () => {
   const market = new TwoAccounts();
   const { positions } = market.symbol(PLAIN.id).state;
   const session = make(OpenSession, { address: "carol", tokenHash: "carol", expiresAt: 2 ** 50 });
