@@ -31,7 +31,7 @@ import { type Step, step } from "./support/steps.ts";
 import { Market, tradeTightly } from "./support/tight-market.ts";
 import { Traffic } from "./support/traffic.ts";
 
-const seed = takeSeed("symbol-twin.test");
+const seed = takeSeed("symbol-differential.test");
 const RUNS = 300;
 const TIGHT_RUNS = 100;
 

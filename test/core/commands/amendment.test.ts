@@ -38,7 +38,7 @@ scenario(
   carol buy 11 @ 101                         -> FILLED 10@101 1@101
   bob   orders                               -> none
   alice orders                               -> a PARTIALLY_FILLED 7@101
-  # another price, and back: behind whoever came meanwhile
+  # another price, and back: at the back, after the orders that came meanwhile
   alice amends a @ 102                       -> PARTIALLY_FILLED
   bob   sell 5 @ 101 id=c                    -> NEW
   alice amends a @ 101                       -> PARTIALLY_FILLED

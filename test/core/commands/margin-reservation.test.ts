@@ -200,7 +200,7 @@ scenario(
   alice sell 20 @ 101 id=a                   -> NEW
   alice amends a @ 96                        -> INSUFFICIENT_MARGIN requiredQuanta=80.055 availableQuanta=48.595
   alice cancels all                          -> a CANCELED USER
-  # nor does it turn around when its price has come
+  # nor may a stop reverse it when it fires
   alice sell 20 market stop=99 by=LAST id=s  -> UNTRIGGERED
   carol sell 1 @ 96                          -> FILLED 1@96; s REJECTED INSUFFICIENT_MARGIN
   # 11 × 4 of loss, 0.528 of fees, 2 for what it opens instead of the 20 for what was open
@@ -319,7 +319,7 @@ scenario(
   carol buy 40 @ 75                          -> NEW
   bob   sell 20 market stop=98 reduce-only id=b -> UNTRIGGERED
   alice sell 21 market stop=97 reduce-only id=a -> UNTRIGGERED
-  # Both fire in one turn: 21 lots at 75 would cost alice 460 of the 60 that she has
+  # Both fire in one transaction: 21 lots at 75 would cost alice 460 of the 60 that she has
   mark 97                                    -> b fires; 20@96; a fires; a EXPIRED NO_LIQUIDITY
   alice position                             -> 21 cost 2020 realized -0.434
 `,
