@@ -2,7 +2,7 @@ import { scenario } from "../support/scenario.ts";
 
 /*
  * One lot at 100 is worth 100 USDC. Fees: maker 0.02 %, taker 0.05 %. The first leverage is 10, maintenance margin 1 %.
- * A bucket reads "margin of initial of maintenance, ends where it is liquidated, where it is empty".
+ * `margin` prints "margin of initial of maintenance, ends at liquidation price, bankruptcy price".
  */
 
 scenario(
@@ -52,7 +52,7 @@ scenario(
   alice isolates                             -> ISOLATED
   alice adds 99.500001                       -> INSUFFICIENT_MARGIN requiredQuanta=99.500001 availableQuanta=99.5
   alice adds 50                              -> margin 150
-  alice bucket                               -> ISOLATED 150 of 100 of 10 ends 86 85
+  alice margin                               -> ISOLATED 150 of 100 of 10 ends 86 85
   alice money                                -> equity 49.5 initial 0 orders 0 maintenance 0 free 49.5
   alice removes 50.000001                    -> INSUFFICIENT_MARGIN requiredQuanta=50.000001 availableQuanta=50
   carol sell 1 @ 98                          -> NEW
@@ -94,10 +94,10 @@ scenario(
   dave  buy 1 @ 98                           -> FILLED 1@98
   mark  98                                   -> 98
   alice isolates                             -> ISOLATED
-  alice bucket                               -> ISOLATED 98 of 98 of 9.8 ends 90 89
+  alice margin                               -> ISOLATED 98 of 98 of 9.8 ends 90 89
   alice money                                -> equity 81.5 initial 0 orders 0 maintenance 0 free 81.5
   alice crosses                              -> CROSS
-  alice bucket                               -> CROSS 0 of 98 of 9.8 ends 81 81
+  alice margin                               -> CROSS 0 of 98 of 9.8 ends 81 81
   alice money                                -> equity 179.5 initial 98 orders 0 maintenance 9.8 free 81.5
 `,
 );
@@ -151,12 +151,12 @@ scenario(
   bob   sell 10 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
   alice leverage 20                          -> 20
-  alice bucket                               -> ISOLATED 100 of 50 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 50 of 10 ends 91 90
   # still enough
   alice leverage 10                          -> 10
-  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice margin                               -> ISOLATED 100 of 100 of 10 ends 91 90
   alice leverage 5                           -> 5
-  alice bucket                               -> ISOLATED 200 of 200 of 10 ends 81 80
+  alice margin                               -> ISOLATED 200 of 200 of 10 ends 81 80
   alice money                                -> equity 49.5 initial 0 orders 0 maintenance 0 free 49.5
   alice leverage 4                           -> INSUFFICIENT_MARGIN requiredQuanta=50 availableQuanta=49.5
   alice leverage 20                          -> 20
