@@ -9,8 +9,8 @@ const { NONE } = columns;
 const { BUY, SELL } = enums;
 
 /**
- * Price levels and their queues. A level is three numbers in flat arrays indexed by its price; the operating system
- * gives memory only to the pages that are touched. Knows no policy: who may trade with whom is not its business.
+ * Price levels and their queues. A level is three numbers in flat arrays, indexed by its price in ticks. The operating
+ * system gives memory only to pages that are written. Matching decides which orders trade.
  */
 export class Book {
   readonly bids: PriceBitmap;
@@ -20,7 +20,7 @@ export class Book {
   private readonly ends: Int32Array;
   /** Lots that each price shows. A price belongs to one side at a time, since the book is never crossed. */
   private readonly lots: Float64Array;
-  /** What stands behind them and is not shown, of the prices where there is any. */
+  /** Hidden lots of icebergs, for prices that have any. */
   private readonly hidden = new Map<PriceTicks, QuantityLots>();
 
   constructor(orders: Orders, maxPriceTicks: PriceTicks) {
@@ -44,7 +44,7 @@ export class Book {
     return this.ends[priceTicks * 2] - 1;
   }
 
-  /** What a price shows. */
+  /** Lots that the price shows. */
   levelLots(priceTicks: PriceTicks): QuantityLots {
     return this.lots[priceTicks];
   }
@@ -53,26 +53,26 @@ export class Book {
     return this.hidden.size === 0 ? 0 : (this.hidden.get(priceTicks) ?? 0);
   }
 
-  /** What may trade at a price, shown or not. */
+  /** Lots that may trade at the price, shown or hidden. */
   executableLots(priceTicks: PriceTicks): QuantityLots {
     return this.lots[priceTicks] + this.hiddenLots(priceTicks);
   }
 
-  /** A price hides so much more, or with a sign less. */
+  /** Adds hidden lots to a price; negative lots take them away. */
   hide(priceTicks: PriceTicks, lots: QuantityLots): void {
     const hidden = this.hiddenLots(priceTicks) + lots;
     if (hidden === 0) this.hidden.delete(priceTicks);
     else this.hidden.set(priceTicks, hidden);
   }
 
-  /** Appends an order to its price's queue, which shows so much more. */
+  /** Appends an order to its price's queue, which shows `lots` more. */
   add(slot: number, lots: QuantityLots): void {
     const price = this.orders.priceTicks(slot);
     this.append(slot, price);
     this.lots[price] = this.lots[price] + lots;
   }
 
-  /** Takes an order out of its queue, which shows so much less. */
+  /** Takes an order out of its queue, which shows `lots` less. */
   remove(slot: number, lots: QuantityLots): void {
     const price = this.orders.priceTicks(slot);
     this.detach(slot, price);
@@ -80,7 +80,7 @@ export class Book {
     if (this.ends[price * 2] === 0) this.side(this.orders.side(slot)).clear(price);
   }
 
-  /** Moves an order of which nothing is shown to the back of its queue, which shows so much more. */
+  /** Moves an iceberg whose slice is used up to the end of its queue, which shows `lots` more. */
   requeue(slot: number, lots: QuantityLots): void {
     const price = this.orders.priceTicks(slot);
     this.detach(slot, price);
@@ -112,7 +112,7 @@ export class Book {
     else orders.setPrevious(next, previous);
   }
 
-  /** Lets an order change places with the one before it in its queue. */
+  /** Swaps an order with the one before it in its queue. */
   advance(slot: number): void {
     const { orders, ends } = this;
     const at = orders.priceTicks(slot) * 2;
@@ -129,7 +129,7 @@ export class Book {
     else orders.setPrevious(next, previous);
   }
 
-  /** `lots` of those that this price shows traded or were given up. */
+  /** Takes away shown lots that traded or were given up. */
   reduce(priceTicks: PriceTicks, lots: QuantityLots): void {
     this.lots[priceTicks] = this.lots[priceTicks] - lots;
   }

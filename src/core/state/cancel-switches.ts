@@ -1,13 +1,13 @@
 import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { TimeMs } from "../base/units.ts";
 
-/** When the open orders of an account are canceled unless it is heard of before: by account, one time each. */
+/** The armed CancelAfter of each account: when its open orders are canceled. */
 export class CancelSwitches {
   private readonly expiryQueue = new ExpiryQueue();
-  /** 0 = disarmed since the last snapshot. */
+  /** Since the last snapshot. 0 = disarmed. */
   private readonly changed = new Map<number, TimeMs>();
 
-  /** Of all; Infinity when none is armed. */
+  /** Infinity when none is armed. */
   get earliest(): TimeMs {
     return this.expiryQueue.earliest;
   }
@@ -29,7 +29,7 @@ export class CancelSwitches {
     else this.expiryQueue.add(accountId, cancelAt);
   }
 
-  /** The account whose switch is due first; undefined when none is. It stays armed. */
+  /** The account whose switch is due first; undefined when none is due. The switch stays armed. */
   firstDue(now: TimeMs): number | undefined {
     return this.expiryQueue.firstDue(now);
   }

@@ -1,7 +1,7 @@
 import { ClientIdHash } from "../base/client-id-hash.ts";
 import { HashFifo, NO_ROW } from "../base/hash-fifo.ts";
 
-// The numbers of a row.
+// Columns of a row.
 const ACCOUNT = 0;
 const ORDER_ID = 1;
 const BODY_HASH = 2;
@@ -13,20 +13,20 @@ const TEXT = 5;
 const TEXT_NUMBERS = 5;
 const WIDTH = TEXT + TEXT_NUMBERS;
 
-/** How long a used id is remembered, here and by the front, unless there are too many. */
+/** How long the symbol and the gateway remember a used id, unless there are too many. */
 export const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** Forgotten in one step, at most. */
+/** Bounds the work of one expire(). */
 const EXPIRE_AT_ONCE = 1000;
-/** A busy day of one symbol, 900 MB: whoever sends more of them takes no more memory. */
+/** A busy day of one symbol, 900 MB. Bounds the memory that clients can take. */
 const MOST_IDS = 2 ** 23;
-/** With each one that comes beyond that: so they go sooner than they come, also where one is kept. */
+/** Above that, each new id makes room by two: so the number falls even when one of the two must be kept. */
 const FORGET_AT_ONCE = 2;
 
 /** One for all symbols of a thread. */
 const hashes = new ClientIdHash();
 
-/** A row as snapshots and pages have it. */
+/** A row in a snapshot or a page. */
 export interface ClientId {
   accountId: number;
   clientOrderId: string;
@@ -36,9 +36,9 @@ export interface ClientId {
 }
 
 /**
- * Client order ids that were used: a request that comes again finds its first order instead of a second one. Kept for
- * `retentionMs` at least, and as long as the order is open. A busy day leaves millions of them, in memory that is no
- * work for the garbage collector. Of more than `most` the oldest are forgotten before, unless their orders are open.
+ * Used client order ids, so that a retry finds the first order instead of placing a second one. An id is kept for
+ * `retentionMs`, and as long as its order is open. Above `most` ids the oldest ones go earlier, unless their orders are
+ * open. A busy day leaves millions, so they are in flat memory, which is no work for the garbage collector.
  */
 export class ClientIds {
   private readonly retentionMs: number;
@@ -46,7 +46,7 @@ export class ClientIds {
   private readonly most: number;
   /** In order of time. */
   private readonly rows = new HashFifo(WIDTH);
-  /** From this row on they have not been handed over to a snapshot, but for those that are PERSISTED. */
+  /** From this row on, rows are not in a snapshot unless they are PERSISTED. */
   private unsaved = 0;
   private readonly expired: number[] = [];
 
@@ -90,20 +90,20 @@ export class ClientIds {
     return row;
   }
 
-  /** A row from a snapshot; rows come in order of their order ids, which is that of time. */
+  /** A row from a snapshot. Rows come in the order of their order ids, which is the order of time. */
   load({ accountId, clientOrderId, orderId, bodyHash, time }: ClientId): void {
     this.rows.set(this.append(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
     this.unsaved = this.rows.end;
   }
 
-  /** What is remembered, oldest first, from the n-th row on. */
+  /** Remembered ids, oldest first, from the n-th on. */
   page(from: number, count: number): ClientId[] {
     const start = this.rows.first + from;
     const length = Math.max(0, Math.min(count, this.rows.end - start));
     return Array.from({ length }, (_, i) => this.read(start + i));
   }
 
-  /** Forgets what is past its time and whose order is closed; bounded work per call. */
+  /** Forgets ids that are too old and whose orders are closed. Bounded work per call. */
   expire(now: number): void {
     const { rows } = this;
     const before = now - this.retentionMs;
@@ -113,7 +113,7 @@ export class ClientIds {
     }
   }
 
-  /** False when its order is open: then it becomes the last. */
+  /** Returns false when its order is open: then the row moves to the end instead. */
   private forgetFirst(): boolean {
     const { rows } = this;
     const row = rows.first;
@@ -131,8 +131,8 @@ export class ClientIds {
   }
 
   /**
-   * Visits what changed since the last call: rows that are new, and the order ids of persisted ones that are forgotten.
-   * All, or a share of about `most`. Returns whether that was all.
+   * Visits new rows, and the order ids of persisted rows that are forgotten, since the last call. All, or about `most` of
+   * them. Returns whether that was all.
    */
   takeChanges(
     added: (row: ClientId) => void,
@@ -141,7 +141,7 @@ export class ClientIds {
   ): boolean {
     const { rows, expired } = this;
     let left = most;
-    // What has come and gone between two calls need not be written.
+    // A row that was added and forgotten between two calls is not visited.
     for (; this.unsaved < rows.end && left > 0; this.unsaved++, left--) {
       if (rows.get(this.unsaved, PERSISTED) === 1) continue;
       rows.set(this.unsaved, PERSISTED, 1);

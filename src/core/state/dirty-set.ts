@@ -4,13 +4,16 @@ import type { Positions } from "./positions.ts";
 
 const { DIRTY_ROUND } = columns;
 
-/** What the turn that is under way has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
+/**
+ * Rows and orders that the transaction under way has changed. The arrays never shrink: emptying one would cost more than
+ * the rest of the end of a transaction.
+ */
 export class DirtySet {
-  /** The first `rowCount` of them, from `freshRowCount` on those whose cells are not up to date. */
+  /** The first `rowCount` are dirty. From `freshRowCount` on, their contribution to the margin table is not up to date. */
   readonly rows: number[] = [];
   rowCount = 0;
   freshRowCount = 0;
-  /** What stands in the rows between freshRowCount and rowCount: no other row bears it. */
+  /** Only the rows between freshRowCount and rowCount hold this number in DIRTY_ROUND. */
   private round = 1;
   private readonly slots: number[] = [];
   private slotCount = 0;
@@ -32,7 +35,7 @@ export class DirtySet {
     this.slots[this.slotCount++] = slot;
   }
 
-  /** A sweep, or a trade, touches the same rows again and again: each is brought up to date once. */
+  /** A transaction changes the same rows again and again. Each is listed, and refreshed, once. */
   row(at: number): void {
     const { numbers } = this.positions;
     if (numbers[at + DIRTY_ROUND] === this.round) return;
@@ -40,18 +43,18 @@ export class DirtySet {
     this.rows[this.rowCount++] = at;
   }
 
-  /** The turn has touched the row, and its cells are not up to date. */
+  /** The transaction has changed the row, and its contribution is not up to date. */
   has(at: number): boolean {
     return this.positions.numbers[at + DIRTY_ROUND] === this.round;
   }
 
-  /** The cells of all rows until now are up to date. */
+  /** The contributions of all rows so far are up to date. */
   markFresh(): void {
     this.freshRowCount = this.rowCount;
     this.round++;
   }
 
-  /** Orders bear the turn's time from here on, for what comes behind them in it. */
+  /** Gives the changed orders the transaction's time already, for the parts of it that follow. */
   stamp(time: number): void {
     const { orders } = this;
     for (; this.stampedSlotCount < this.slotCount; this.stampedSlotCount++) {
@@ -60,12 +63,12 @@ export class DirtySet {
     }
   }
 
-  /** The turn stands in the log: what it touched bears its sequence. */
+  /** The transaction is in the log: all that it changed bears its sequence. */
   settle(sequence: number, time: number): void {
     const { orders, positions, slots, rows } = this;
     for (let i = 0; i < this.slotCount; i++) {
       const slot = slots[i];
-      if (orders.serial(slot) === 0) continue; // gone within the turn
+      if (orders.serial(slot) === 0) continue; // gone within the transaction
       orders.settle(slot, sequence, time);
       orders.touch(slot);
     }

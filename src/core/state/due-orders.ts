@@ -1,11 +1,11 @@
 import { NONE } from "../base/columns.ts";
 
-/** Where a waiting order stands among those whose price has come; 0 = it has not. */
+/** The place of a conditional order among the due ones; 0 = it is not due. */
 export interface DueTerms {
   dueSerial: number;
 }
 
-/** The orders of a symbol whose price has come, in the order in which it did: they fire, whatever the price does by then. */
+/** Conditional orders whose trigger was reached, in that order. They fire even if the price moves back. */
 export class DueOrders {
   private slots = new Set<number>();
   private lastSerial = 0;
@@ -14,7 +14,7 @@ export class DueOrders {
     return this.slots.size;
   }
 
-  /** The last of them from here on. */
+  /** Adds an order at the end. */
   append(slot: number, terms: DueTerms): void {
     terms.dueSerial = ++this.lastSerial;
     this.slots.add(slot);
@@ -25,13 +25,13 @@ export class DueOrders {
     if (this.slots.size === 0) this.lastSerial = 0;
   }
 
-  /** The one that fires next, or NONE. */
+  /** The order that fires next, or NONE. */
   first(): number {
     for (const slot of this.slots) return slot;
     return NONE;
   }
 
-  /** One that stands where a snapshot says. Call inOrder() behind the last. */
+  /** Adds an order of a snapshot, which has its dueSerial. Call inOrder() after the last. */
   load(slot: number, terms: DueTerms): void {
     this.lastSerial = Math.max(this.lastSerial, terms.dueSerial);
     this.slots.add(slot);

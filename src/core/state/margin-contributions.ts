@@ -13,7 +13,7 @@ import type { TransactionProgress } from "./transaction-progress.ts";
 const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
 const { INSURANCE_ACCOUNT } = enums;
 
-/** What contributions follow from. */
+/** The parts of the symbol's state that contributions follow from. */
 interface ContributionSource {
   readonly instrument: Instrument;
   readonly positions: Positions;
@@ -33,7 +33,7 @@ export class MarginContributions {
     this.state = state;
   }
 
-  /** What a row contributes now, or at another mark. The next call overwrites the object that it returns. */
+  /** A row's contribution now, or at another mark. The next call overwrites the object that it returns. */
   of(at: number, markTicks: PriceTicks = this.state.markTicks): Contribution {
     const { state, scratch } = this;
     const { numbers } = state.positions;
@@ -43,9 +43,7 @@ export class MarginContributions {
     return scratch;
   }
 
-  /**
-   * Brings the margin table to what the row contributes now. `isLogged`: see MarginTable.setContribution.
-   */
+  /** Brings the margin table to what the row contributes now. `isLogged`: see MarginTable.setContribution. */
   refresh(at: number, isLogged = false): void {
     const { state } = this;
     const row = state.positions.numbers;

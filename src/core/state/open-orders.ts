@@ -16,13 +16,13 @@ const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAIT
 const { BUY, REDUCE_ONLY } = enums;
 
 /**
- * The orders of a symbol, where they stand: at rest in the book, waiting for a price, in their account's list; and what
- * they add to their account's sums.
+ * Where each open order is: resting in the book, waiting for a trigger, in its account's list. Keeps the sums that each
+ * account's row has over its orders.
  */
 export class OpenOrders {
   readonly orders = new Orders();
   readonly book: Book;
-  /** Of orders that wait for a price, or have waited, or have more than others. */
+  /** Of conditional orders, also after they fired, and of orders with an end, legs or slices. */
   readonly terms = new OrderTermsTable();
   readonly triggers: Triggers;
   readonly trailing: TrailingOrders;
@@ -31,10 +31,10 @@ export class OpenOrders {
   readonly expiries = new ExpiryQueue();
   /** Reduce-only orders in the book. */
   readonly reducing = new OrdersByRow();
-  /** Orders that wait and end with their position. */
+  /** Conditional orders that end with their position. */
   readonly closing = new OrdersByRow();
   reduceOnlyResting = 0;
-  /** Orders that wait for a price. */
+  /** Conditional orders that have not fired. */
   waitingCount = 0;
   private readonly instrument: Instrument;
   private readonly positions: Positions;
@@ -63,7 +63,7 @@ export class OpenOrders {
     orders.setResting(slot, true);
     this.book.add(slot, this.shownLots(slot));
     if (orders.isIceberg(slot)) this.book.hide(orders.priceTicks(slot), this.hiddenLots(slot));
-    // One that has waited is there already.
+    // A conditional order is in the list already.
     if (!orders.isListed(slot)) this.list(slot);
     n[at + OPEN_ORDERS]++;
     if (this.isReduceOnly(slot)) {
@@ -73,7 +73,7 @@ export class OpenOrders {
     } else this.addToSums(slot, orders.remainingLots(slot));
   }
 
-  /** Takes a resting order out of the book and its account's sums; it stays in its account's list. */
+  /** Takes a resting order out of the book and its account's sums. It stays in its account's list. */
   unrest(slot: number): void {
     const { orders, positions } = this;
     const at = orders.row(slot);
@@ -89,32 +89,32 @@ export class OpenOrders {
     orders.setResting(slot, false);
   }
 
-  /** What the book shows of a resting order: all that may still trade, or of an iceberg its slice. */
+  /** Lots that the book shows of a resting order: all that may still trade, or an iceberg's slice. */
   shownLots(slot: number): QuantityLots {
     const { orders } = this;
     return orders.isIceberg(slot) ? this.terms.of(slot).shownLots : orders.remainingLots(slot);
   }
 
-  /** What of a resting order may trade and is not shown. */
+  /** Lots of a resting order that may trade and are not shown. */
   hiddenLots(slot: number): QuantityLots {
     return this.orders.remainingLots(slot) - this.shownLots(slot);
   }
 
-  /** `lots` that are shown of a resting order are about to trade or be given up. */
+  /** `lots` shown lots of a resting order are about to trade or be given up. */
   takeFromResting(slot: number, lots: QuantityLots): void {
     this.book.reduce(this.orders.priceTicks(slot), lots);
     if (this.orders.isIceberg(slot)) this.terms.of(slot).shownLots -= lots;
     if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
   }
 
-  /** `lots` that are hidden of a resting iceberg are about to be given up. */
+  /** `lots` hidden lots of a resting iceberg are about to be given up. */
   takeFromHidden(slot: number, lots: QuantityLots): void {
     if (lots === 0) return;
     this.book.hide(this.orders.priceTicks(slot), -lots);
     if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
   }
 
-  /** Orders of a price queue by this. */
+  /** The orders of a price queue in the order of this number. */
   queueSerial(slot: number): number {
     const { orders } = this;
     return (orders.isExtended(slot) && this.terms.of(slot).queueSerial) || orders.serial(slot);
@@ -124,7 +124,7 @@ export class OpenOrders {
     return (this.orders.flags(slot) & REDUCE_ONLY) !== 0;
   }
 
-  /** Lets an order wait for its trigger. */
+  /** Makes an order wait for its trigger. */
   wait(slot: number, terms: OrderTerms): void {
     const { orders } = this;
     this.extend(slot, terms);
@@ -136,7 +136,7 @@ export class OpenOrders {
     else this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
   }
 
-  /** It waits no more, and does not rest yet. */
+  /** The order waits no more, and does not rest yet. */
   endWait(slot: number): void {
     const { triggerTicks, triggerBy, callbackPpm, dueSerial } = this.terms.of(slot);
     if (dueSerial !== 0) this.due.remove(slot);
@@ -146,7 +146,7 @@ export class OpenOrders {
     this.countWaiting(slot, -1);
   }
 
-  /** An order that waits, does not trail and is not due waits for another price. */
+  /** Gives a waiting order another trigger. It must not trail or be due. */
   moveTrigger(slot: number, triggerTicks: PriceTicks): void {
     const terms = this.terms.of(slot);
     const rises = this.isRiseAwaited(slot);
@@ -155,23 +155,23 @@ export class OpenOrders {
     this.triggers.add(terms.triggerBy, rises, triggerTicks, slot);
   }
 
-  /** An order that trails or is to, and is not due, has another callback rate or price to trail from. */
+  /** Gives a trailing order another callback rate or activation price. It must not be due. */
   setTrailing(slot: number, callbackPpm: RatePpm, activationTicks: PriceTicks): void {
     this.trailing.remove(slot);
     this.setTerms(slot, { ...this.terms.of(slot), callbackPpm, activationTicks });
     this.trailing.add(slot);
   }
 
-  /** The first order that waits for the price to come here, or NONE: those that do not trail, then those that do. */
+  /** The first order whose trigger this price reaches, or NONE. Orders that do not trail come first. */
   firstReached(source: number, rises: boolean, priceTicks: PriceTicks): number {
     const slot = this.triggers.firstOf(source, rises, priceTicks);
     return slot !== NONE ? slot : this.trailing.firstOf(source, rises, priceTicks);
   }
 
-  /** The price has come here: whoever waited for it is due. */
+  /** Makes all orders due whose trigger this price reaches. */
   reach(source: number, rises: boolean, priceTicks: PriceTicks): void {
     const { triggers, trailing } = this;
-    // There may be very many of them, and the turn waits.
+    // There may be very many, so they are taken price by price.
     for (let slots = triggers.takeReached(source, rises, priceTicks); slots.length > 0; ) {
       for (const slot of slots) this.comeDue(slot);
       slots = triggers.takeReached(source, rises, priceTicks);
@@ -189,20 +189,20 @@ export class OpenOrders {
     this.orders.touch(slot);
   }
 
-  /** An order has terms, or another end. */
+  /** Gives an order terms, or another end. */
   extend(slot: number, terms: OrderTerms): void {
     this.setTerms(slot, terms);
     if (terms.goodTillDate !== 0) this.expiries.add(this.orders.serial(slot), terms.goodTillDate);
   }
 
-  /** What is known of an order beyond what all have. */
+  /** Replaces the terms of an order. */
   setTerms(slot: number, terms: OrderTerms): void {
     this.orders.setExtended(slot);
     if (terms.displayLots !== 0) this.orders.setIceberg(slot);
     this.terms.set(slot, terms);
   }
 
-  /** An order that neither rests nor is in hand is gone. */
+  /** Removes an order that neither rests nor matches. */
   forget(slot: number): void {
     const { orders } = this;
     if (orders.isListed(slot)) this.unlist(slot);
@@ -214,7 +214,7 @@ export class OpenOrders {
     orders.remove(slot);
   }
 
-  /** Puts an order at the head of its account's list: the newest first. */
+  /** Puts an order at the head of its account's list, which is newest first. */
   private list(slot: number): void {
     const { orders, positions } = this;
     const at = orders.row(slot) + FIRST_ORDER;

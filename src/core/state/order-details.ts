@@ -10,8 +10,8 @@ const MARGIN_PRICE = 5;
 const LOSS = 6;
 
 /**
- * What few of the orders have that rest: those that have traded or were changed, and those that are priced through the
- * mark. Apart from the orders, so that the others are small. A place is a number from 1 on; at 0 nothing has traded.
+ * Numbers of orders that have traded or changed, or that are priced through the mark. Few resting orders have them, so
+ * they are apart and the other orders stay small. Places count from 1. Place 0 holds the fills of orders without: none.
  */
 export class OrderDetails {
   private numbers = new Float64Array(STRIDE * 64);
@@ -40,7 +40,7 @@ export class OrderDetails {
     return this.numbers[place * STRIDE + LOSS];
   }
 
-  /** A place for an order of which nothing has traded, with what an order without details has. */
+  /** Takes a place for an order that has not traded, with the values that an order without details has. */
   take(quantityLots: QuantityLots, updatedAt: TimeMs, marginPriceTicks: PriceTicks): number {
     const place = this.freePlaces.pop() ?? this.add();
     const { numbers } = this;

@@ -4,26 +4,26 @@ import type { AttachedLegs } from "../protocol/payloads.ts";
 import type { DueTerms } from "./due-orders.ts";
 import type { Trailing } from "./trailing.ts";
 
-/** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
+/** Fields that few orders have. Kept apart, so that the other orders need no memory for them. */
 export interface OrderTerms extends Trailing, DueTerms {
-  /** 0 = it does not wait for a price, nor has it; or does not trail yet. */
+  /** 0 = the order is not conditional, or does not trail yet. */
   triggerTicks: PriceTicks;
   readonly triggerBy: number;
   /**
-   * Its place in the queue of its price, among the serials of the others: one of its own, taken when it came to rest
-   * later than it was placed. 0 = the order's serial.
+   * Its place in the queue of its price, among the serials of the other orders: taken when it came to rest later than it
+   * was placed. 0 = the order's own serial.
    */
   queueSerial: number;
   /** 0 = none. */
   readonly goodTillDate: TimeMs;
-  /** Of an order that came with another one: that one, and the other that did. 0 = none. */
+  /** Of an attached order: the order that it belongs to, and the other order attached to that. 0 = none. */
   readonly parentId: number;
   siblingId: number;
-  /** What waits once the order has filled, and the orders that do since; 0 = it comes to wait with the next fill. */
+  /** Legs of a parent, and their attached orders; 0 = the next fill places it. */
   readonly legs: AttachedLegs | null;
   takeProfitId: number;
   stopLossId: number;
-  /** Of an iceberg: the size of its slices, and what the book shows of it now; see iceberg.ts. 0 = it is none. */
+  /** Of an iceberg: the size of its slices, and the lots that the book shows now. 0 = it is none. See iceberg.ts. */
   displayLots: QuantityLots;
   shownLots: QuantityLots;
 }
@@ -46,10 +46,10 @@ export const NO_TERMS: OrderTerms = {
   dueSerial: 0,
 };
 
-/** Orders with one of these flags end with the position that they wait to close. */
+/** Conditional orders with one of these flags end with their position. */
 export const WITH_POSITION = CLOSE_POSITION | ATTACHED;
 
-/** What an order with legs has filled in this turn and not handed on yet, for the orders that it lets wait. */
+/** Fills of an order with legs in this transaction. Its attached orders do not have them yet. */
 export interface EntryFill {
   readonly orderId: number;
   readonly accountId: number;
@@ -57,22 +57,22 @@ export interface EntryFill {
   readonly lots: QuantityLots;
 }
 
-/** Whether the trigger waits for the price to rise: a stop goes with the movement, a take-profit against it. */
+/** Whether the order waits for the price to rise: a stop BUY and a take-profit SELL do. */
 export function waitsForRise(orderType: number, side: number): boolean {
   const isStop = orderType === STOP || orderType === STOP_MARKET || orderType === TRAILING_STOP_MARKET;
   return isStop === (side === BUY);
 }
 
-/** As a snapshot has them. `waits`: the order waits for a price. */
+/** Terms in a snapshot. `waits`: the order has not fired. */
 type LoadedTerms = OrderTerms & { waits: boolean };
 
-/** The terms of the orders that have any, by slot; and which of them a snapshot must forget. */
+/** The terms of the orders that have any, by slot. */
 export class OrderTermsTable {
   private readonly bySlot = new Map<number, OrderTerms>();
   /** Orders whose terms the last snapshot holds. */
   private readonly persisted = new Set<number>();
   private removedSerials: number[] = [];
-  /** Rows of a snapshot that wait for their orders, by serial. */
+  /** Terms of a snapshot whose orders are not loaded yet, by serial. */
   private readonly loaded = new Map<number, LoadedTerms>();
 
   of(slot: number): OrderTerms {
@@ -102,7 +102,7 @@ export class OrderTermsTable {
     this.persisted.add(serial);
   }
 
-  /** The terms that were loaded for an order, once. */
+  /** Takes the loaded terms of an order out of the table. */
   takeLoaded(serial: number): LoadedTerms | undefined {
     const terms = this.loaded.get(serial);
     if (terms !== undefined) this.loaded.delete(serial);

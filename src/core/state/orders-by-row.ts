@@ -1,6 +1,6 @@
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** Those orders of each account that every fill of it must look at, by its row: however many others it has. */
+/** The orders of each account that its every fill must look at, by its row. They are found without visiting the others. */
 export class OrdersByRow {
   private readonly slots = new Map<number, Set<number>>();
 

@@ -6,9 +6,8 @@ import { OrderDetails } from "./order-details.ts";
 const { NONE } = columns;
 
 /**
- * An order, 64 bytes: numbers that may be large, and behind them 32-bit words. What an order has beyond that is in its
- * details (order-details.ts), and as long as it has none, it has traded nothing, remains whole, is as it was made, and needs
- * margin at its own price.
+ * An order has 64 bytes: doubles, then 32-bit words. Some have details too (order-details.ts). An order without details
+ * has not traded or changed, and needs margin at its own price.
  */
 const BYTES = 64; // one cache line
 const NUMBERS = BYTES / 8;
@@ -28,7 +27,7 @@ const PREVIOUS = 13;
 const ACCOUNT_NEXT = 14;
 const ACCOUNT_PREVIOUS = 15;
 
-/** A symbol holds no more: only addresses are reserved for so many, 4 GiB. */
+/** The most orders of a symbol. Reserves 4 GiB of addresses, and no memory. */
 const MAX_CAPACITY = 2 ** 26;
 
 /** Attribute bits: side 0, type 1–3, time in force 4–7, flags 8–15, self-trade prevention 16–19, then state bits. */
@@ -39,17 +38,14 @@ const LISTED = 1 << 27;
 const WAITING = 1 << 28;
 /** It has terms: see order-terms.ts. */
 const EXTENDED = 1 << 29;
-/** Its terms say how much of it the book shows. */
+/** The book shows only the lots that its terms say. */
 const ICEBERG = 1 << 30;
 
-/**
- * The orders that a symbol knows: resting ones and the one in hand. Flat arrays and no object for an order; slots are
- * reused. Found by serial.
- */
+/** All open orders of a symbol, in flat arrays and without an object for each. Slots are reused. Found by serial. */
 export class Orders {
   count = 0;
   private capacity: number;
-  /** It grows in place, which only shared memory does: no pause for a copy, and no old copies that the allocator keeps. */
+  /** Shared memory grows in place: no pause for a copy, and the allocator keeps no old copies. */
   private readonly memory: SharedArrayBuffer;
   private words: Int32Array;
   private numbers: Float64Array;
@@ -63,7 +59,7 @@ export class Orders {
   /** A bit for each slot that has changed since the last snapshot. */
   private dirty: Int32Array;
   private readonly removedSerials: number[] = [];
-  /** Where the next share of changes begins. */
+  /** Where the next takeChanges() begins. */
   private shareFrom = 0;
 
   constructor(capacity = 1024) {
@@ -189,7 +185,7 @@ export class Orders {
   isListed(slot: number): boolean {
     return (this.words[slot * WORDS + ATTRIBUTES] & LISTED) !== 0;
   }
-  /** It waits for its price and is not in the book. */
+  /** A conditional order that has not fired, so it is not in the book. */
   isWaiting(slot: number): boolean {
     return (this.words[slot * WORDS + ATTRIBUTES] & WAITING) !== 0;
   }
@@ -200,7 +196,7 @@ export class Orders {
     return (this.words[slot * WORDS + ATTRIBUTES] & ICEBERG) !== 0;
   }
 
-  /** Another price, quantity and rest of it. The book must not hold it at another price by then. */
+  /** Sets price, quantity and remaining lots. The book must not hold the order at another price. */
   amend(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots, remainingLots: QuantityLots): void {
     this.words[slot * WORDS + PRICE] = priceTicks;
     this.setQuantity(slot, quantityLots, remainingLots);
@@ -225,7 +221,7 @@ export class Orders {
     const at = slot * WORDS + ATTRIBUTES;
     this.words[at] = on ? this.words[at] | bit : this.words[at] & ~bit;
   }
-  /** What an order that waited is worth when its price has come. */
+  /** Of an order that has not traded. */
   setPriceAndQuantity(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots): void {
     this.amend(slot, priceTicks, quantityLots, quantityLots);
   }
@@ -274,7 +270,7 @@ export class Orders {
     if (place !== 0 || quantityLots !== remainingLots) this.details.setQuantityLots(this.detailsOf(slot), quantityLots);
     this.numbers[slot * NUMBERS + REMAINING] = remainingLots;
   }
-  /** The place of the order's details, which are those of one that has none as long as nobody says otherwise. */
+  /** The place of the order's details. Takes one if it has none. */
   private detailsOf(slot: number): number {
     const at = slot * WORDS + DETAILS;
     if (this.words[at] === 0)
@@ -307,7 +303,7 @@ export class Orders {
     this.words[slot * WORDS + ACCOUNT_PREVIOUS] = previous;
   }
 
-  /** Remembers that the order must be in the next snapshot. */
+  /** Marks the order for the next snapshot. */
   touch(slot: number): void {
     this.dirty[slot >> 5] |= 1 << (slot & 31);
   }
@@ -317,9 +313,9 @@ export class Orders {
   }
 
   /**
-   * Visits what has changed since it was last visited, in no particular order: live orders, and the serials of persisted
-   * ones that are gone. All, or a share of about `most` changes, where the next share goes on. Returns whether it came to
-   * the end; what has changed again behind it is left.
+   * Visits orders that have changed since they were last visited, and the serials of persisted orders that are gone. In no
+   * particular order. All, or about `most` of them, and the next call goes on. Returns whether it came to the end. Orders
+   * that change again after they were passed are left for then.
    */
   takeChanges(
     changed: (slot: number) => void,
@@ -376,7 +372,7 @@ export class Orders {
   }
 }
 
-/** Packs what never changes in an order's life. */
+/** Packs the fields that never change into the attribute bits. */
 export function packAttributes(
   side: number,
   type: number,

@@ -27,14 +27,14 @@ const { proportion } = units;
 
 const INITIAL_ROWS = 256;
 
-assert(CONTRIBUTED + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "what the cells were given ends before the next column");
+assert(CONTRIBUTED + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "the contribution ends before the next column");
 
 /**
- * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has
- * contributed to the account cells. A flat array, 32 numbers to a row; a row is never freed.
+ * One row for each account that has ever used the symbol: its position, the sums over its open orders, and its
+ * contribution to the margin table. A flat array of 32 numbers a row. Rows are never freed.
  *
- * A position is { size, cash }: signed lots, and the signed quanta that its trades and fees have moved; its value is
- * cash + size × mark. `cost` splits that for display: what the lots that are open now have cost (average cost).
+ * A position is { size, cash }: signed lots, and the signed quanta of its trades, fees and funding. Its value is
+ * cash + size × mark. `cost` splits that for display: the average cost of the open lots.
  */
 export class Positions {
   /** Replaced when it grows: do not keep a reference across ensure(). */
@@ -69,8 +69,8 @@ export class Positions {
   }
 
   /**
-   * The offset of the account's row, or of the one that ensure() would make: to work things out on until a command is
-   * accepted. Leave it as it was if the command is refused.
+   * The offset of the account's row, or of the row that ensure() would make. A command may compute on it until it is
+   * accepted. If the command is refused, it must leave the row unchanged.
    */
   draft(accountId: number): number {
     const found = this.find(accountId);
@@ -92,7 +92,7 @@ export class Positions {
     this.listOpen(at, this.numbers[at + SIZE]);
   }
 
-  /** The same for a copy of a row, which no list of positions knows. */
+  /** The same for a copy of a row, which is not in the list of open positions. */
   move(at: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta, time: number): void {
     const n = this.numbers;
     const size = n[at + SIZE];
@@ -106,9 +106,9 @@ export class Positions {
     if (size === 0 || newSize > 0 !== size > 0) n[at + OPENED_AT] = time;
   }
 
-  /** Works something out on a copy of a row, which is gone behind it. */
+  /** Calls `use` with a copy of a row, and clears the copy afterwards. */
   withCopy<T>(at: number, use: (copy: number) => T): T {
-    // Behind the one that draft() makes.
+    // The row after the one that draft() makes.
     const copy = (this.count + 1) * ROW_STRIDE;
     this.makeRoom(copy + ROW_STRIDE);
     this.numbers.copyWithin(copy, at, at + ROW_STRIDE);
@@ -140,7 +140,7 @@ export class Positions {
     this.dirtyRows.push(at);
   }
 
-  /** Visits `most` of the rows that have changed since they were last visited. Returns whether that was all of them. */
+  /** Visits at most `most` rows that have changed since they were last visited. Returns whether that was all of them. */
   takeChanges(changed: (at: number) => void, most: number): boolean {
     const { dirtyRows } = this;
     for (let left = most; left > 0 && dirtyRows.length > 0; left--) {
@@ -180,7 +180,7 @@ export class Positions {
     return at;
   }
 
-  /** The first free row, with what a row begins with. */
+  /** Sets the first free row to its initial values. */
   private prepare(accountId: number): number {
     this.makeRoom((this.count + 1) * ROW_STRIDE);
     const at = this.count * ROW_STRIDE;
@@ -197,7 +197,7 @@ export class Positions {
     this.numbers = larger;
   }
 
-  /** Keeps the list of open positions, which a mark price walks. */
+  /** Keeps the list of open positions, which a new mark visits. */
   private listOpen(at: number, sizeLots: QuantityLots): void {
     const n = this.numbers;
     const place = n[at + OPEN_INDEX];

@@ -29,7 +29,7 @@ import {
 import { packAttributes } from "./orders.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
-// Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
+// Tables load in the order of their names. That matters once: terms come before their orders.
 const CANCEL_SWITCHES = "cancelSwitches";
 const CLIENT_IDS = "clientIds";
 const MARGIN_REFERENCES = "marginReferences";
@@ -246,7 +246,7 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   orders.markPersisted(slot);
 }
 
-/** Orders come by serial, and stand in their queue by the place that they took in it. */
+/** Orders load by serial, and this moves each to its place in its queue. */
 function rest(state: SymbolState, slot: number, row: MessageOf<typeof OrderRow>): void {
   const { orders, book } = state;
   state.open.rest(slot, row.marginPriceTicks, row.lossTicks);

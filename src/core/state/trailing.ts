@@ -3,18 +3,18 @@ import { BUY } from "../base/enums.ts";
 import { PPM, type PriceTicks } from "../base/units.ts";
 import { Triggers } from "./triggers.ts";
 
-/** The callback rates that an order may have, in parts per million: 0.1 % to 10 %, as Binance's. */
+/** Callback rates in parts per million: 0.1 % to 10 %, as on Binance. */
 export const MIN_CALLBACK_PPM = 1_000;
 export const MAX_CALLBACK_PPM = 100_000;
-/** So many orders trail in one symbol at most: a price may touch them all in one turn. */
+/** Per symbol. A bound is needed because one price may change all of them in one transaction. */
 export const MAX_TRAILING_ORDERS = 2000;
 
-/** What a trailing order is at the moment. The two prices move without an event: see TrailingOrders.follow. */
+/** The terms of a trailing order. Its two prices move without an event: see TrailingOrders.follow. */
 export interface Trailing {
   readonly callbackPpm: number;
-  /** It trails once this price is reached; 0 = from the first price on. */
+  /** The order trails from this price on; 0 = from the first price. */
   readonly activationTicks: PriceTicks;
-  /** The lowest price that a BUY has seen since it trails, the highest of a SELL; 0 = it does not trail yet. */
+  /** Since it trails, the lowest price for a BUY and the highest for a SELL; 0 = it does not trail yet. */
   bestTicks: PriceTicks;
   /** Follows from bestTicks; 0 = it does not trail yet. */
   triggerTicks: PriceTicks;
@@ -22,9 +22,8 @@ export interface Trailing {
 }
 
 /**
- * Where an order fires whose best price is this: a BUY at best × (1 + rate) or above, a SELL at best × (1 − rate) or
- * below, whole ticks behind it, and never past the prices that there are.
- * Source: Binance USDⓈ-M Futures, New Order, TRAILING_STOP_MARKET.
+ * The trigger of a trailing order, in ticks: best × (1 + rate) rounded up for a BUY, best × (1 − rate) rounded down for a
+ * SELL, within 1 and maxPriceTicks. Source: Binance USDⓈ-M Futures, New Order, TRAILING_STOP_MARKET.
  */
 export function trailingTrigger(
   side: number,
@@ -36,16 +35,16 @@ export function trailingTrigger(
   return Math.max(1, Math.floor((bestTicks * (PPM - callbackPpm)) / PPM));
 }
 
-/** Whether the price lets the order trail that does not yet: a BUY follows a fall, a SELL a rise. */
+/** Whether an order begins to trail at this price: a BUY follows a fall, a SELL a rise. */
 export const activates = (side: number, priceTicks: PriceTicks, activationTicks: PriceTicks): boolean =>
   priceTicks !== 0 &&
   (activationTicks === 0 || (side === BUY ? priceTicks <= activationTicks : priceTicks >= activationTicks));
 
-/** Whether the first price is a better one to trail than the other. */
+/** Whether an order takes the first price as its best one instead of the other. */
 const isBetter = (side: number, ticks: PriceTicks, thanTicks: PriceTicks): boolean =>
   side === BUY ? ticks < thanTicks : ticks > thanTicks;
 
-/** What trailing orders are known by to those who hold them. */
+/** Gives access to the orders by slot. */
 export interface TrailingBook {
   terms(slot: number): Trailing;
   side(slot: number): number;
@@ -55,16 +54,16 @@ export interface TrailingBook {
 }
 
 /**
- * The orders of a symbol that trail a price or wait to. What a price costs depends on how many it lets trail or takes
- * along, which may be all of them: that is why there is a limit on how many.
+ * The orders of a symbol that trail a price, or wait to begin. The work for a new price grows with the orders that it
+ * activates or moves, which may be all: see MAX_TRAILING_ORDERS.
  */
 export class TrailingOrders {
   private readonly maxPriceTicks: PriceTicks;
   private readonly book: TrailingBook;
-  /** What waits to trail, by the price that lets it; and what trails, by the price that fires it. */
+  /** Orders that do not trail yet, by activation price; and orders that trail, by trigger. */
   private readonly activations: Triggers;
   private readonly triggers: Triggers;
-  /** What trails, by source and side: the best price first, so that a better one takes along those at the end. */
+  /** Orders that trail, by source and side, sorted from the best price: a better price moves those at the end. */
   private readonly byBest: number[][] = Array.from({ length: 6 }, () => []);
   size = 0;
 
@@ -96,7 +95,7 @@ export class TrailingOrders {
     list.splice(list.indexOf(slot), 1);
   }
 
-  /** A turn has ended at these prices (0 = there is none yet): orders begin to trail, or take their best price along. */
+  /** Orders begin to trail, or move, by the prices at the end of a transaction (0 = there is none yet). */
   follow(markTicks: PriceTicks, lastTicks: PriceTicks, indexTicks: PriceTicks): void {
     const { book, activations } = this;
     const prices = [markTicks, lastTicks, indexTicks];
@@ -133,7 +132,7 @@ export class TrailingOrders {
     this.activations.add(terms.triggerBy, side !== BUY, this.activationOf(side, terms), slot);
   }
 
-  /** Without an activation price any price will do. */
+  /** Without an activation price the order trails from any price. */
   private activationOf(side: number, { activationTicks }: Trailing): PriceTicks {
     return activationTicks || (side === BUY ? this.maxPriceTicks : 1);
   }

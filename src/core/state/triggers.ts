@@ -9,13 +9,13 @@ export const reaches = (rises: boolean, priceTicks: PriceTicks, triggerTicks: Pr
   rises ? priceTicks >= triggerTicks : priceTicks <= triggerTicks;
 
 /**
- * The orders that wait for one price to rise (or to fall) to their triggers: by trigger, then by age. What a price costs
- * depends on how many it reaches, not on how many wait.
+ * The orders that wait for one price to rise to their triggers, or to fall to them. By trigger, then by age. The work for
+ * a new price depends on how many orders it reaches, and not on how many wait.
  */
 class TriggerQueue {
   readonly source: number;
   readonly rises: boolean;
-  /** Made when first needed: most prices are never waited for. */
+  /** Made when it is first needed: for most prices no order ever waits. */
   private bitmap: PriceBitmap | null = null;
   private readonly slotsAt = new Map<PriceTicks, Set<number>>();
   private readonly ageOf: ((slot: number) => number) | null;
@@ -33,7 +33,7 @@ class TriggerQueue {
       return;
     }
     this.slotsAt.set(triggerTicks, new Set([slot]));
-    // What waits for a fall is reached from above, like bids. A trigger may be above today's maxPrice.
+    // Falling prices reach the highest trigger first, like bids. A trigger may be above today's maxPrice.
     this.bitmap ??= new PriceBitmap(MOST_PRICE_TICKS, this.rises ? SELL : BUY);
     this.bitmap.set(triggerTicks);
   }
@@ -70,12 +70,12 @@ class TriggerQueue {
   }
 }
 
-/** All orders of a symbol that wait for a price, by which one. */
+/** Conditional orders, by the price that they wait for. */
 export class Triggers {
-  /** By source; falling first, then rising. */
+  /** By source. For each the one for falling prices first, then the one for rising prices. */
   private readonly queues: readonly TriggerQueue[];
 
-  /** `ageOf` where those at one trigger did not come to wait there in the order of their age. */
+  /** `ageOf` is needed if orders may be added to one trigger in another order than that of their age. */
   constructor(ageOf: ((slot: number) => number) | null = null) {
     this.queues = TRIGGER_SOURCES.flatMap((_, source) =>
       [false, true].map((rises) => new TriggerQueue(source, rises, ageOf)),
