@@ -4,14 +4,14 @@ import type { Call } from "../http/call.ts";
 
 const compress = promisify(gzip);
 
-/** A text that is always the same, as clients may get it. */
+/** A constant reply body, plain and compressed. */
 export interface Asset {
   readonly contentType: string;
   readonly plain: Uint8Array;
   readonly gzipped: Uint8Array;
 }
 
-/** Compressed off this thread, once. */
+/** Compresses once, in the thread pool of Node.js. */
 export async function makeAsset(contentType: string, text: string | Uint8Array): Promise<Asset> {
   const plain = Buffer.from(text);
   return { contentType, plain, gzipped: await compress(plain) };
@@ -24,7 +24,7 @@ export function replyAsset(call: Call, { contentType, plain, gzipped }: Asset): 
   call.reply(200, takesGzip ? gzipped : plain, contentType);
 }
 
-/** What `make` makes, made when it is first needed; made anew when that has failed. */
+/** Calls `make` at the first use and keeps its result. A failed call is repeated at the next use. */
 export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {

@@ -9,17 +9,17 @@ import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
 import { type SocketRequest, socketRequests } from "./socket-requests.ts";
 
-/** The AsyncAPI 3.0 document of the WebSocket. Trading requests are those of `routes`. */
+/** The AsyncAPI 3.0 document of the WebSocket. Trading requests take their texts and codes from `routes`. */
 export function asyncApiDocument(routes: readonly Route[], version: string): Json {
   const printer = new SchemaPrinter();
   const requests = socketRequests(routes);
   const channels: Record<string, Json> = {};
   const operations: Record<string, Json> = {};
   for (const [name, description] of Object.entries(REQUEST_CHANNELS)) {
-    const own = requests.filter(({ channel }) => channel === name);
-    const messages = Object.assign({}, ...own.map((request) => messagesOf(request, printer))) as Json;
+    const channelRequests = requests.filter(({ channel }) => channel === name);
+    const messages = Object.assign({}, ...channelRequests.map((request) => messagesOf(request, printer))) as Json;
     channels[name] = { address: SOCKET_PATH, title: name, description, messages };
-    for (const request of own) operations[camel(request.op)] = requestOperation(request);
+    for (const request of channelRequests) operations[camel(request.op)] = requestOperation(request);
   }
   for (const name of Object.keys(STREAMS) as ChannelName[]) {
     channels[name] = streamChannel(name, printer);
@@ -39,7 +39,7 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
         host: "{host}",
         protocol: "ws",
         description: "This exchange.",
-        variables: { host: { default: "127.0.0.1:8080", description: "Where this document came from." } },
+        variables: { host: { default: "127.0.0.1:8080", description: "The host that sent this document." } },
       },
     },
     channels,
@@ -65,7 +65,7 @@ function messagesOf(request: SocketRequest, printer: SchemaPrinter): Json {
       exampleOf(answer),
     ]),
     [`${name}Error`]: {
-      ...messageJson(`${op} error`, "It was refused.", refused, [error]),
+      ...messageJson(`${op} error`, "The request was refused.", refused, [error]),
       description: errorTable(errors),
     },
   };
@@ -116,7 +116,7 @@ function streamChannel(name: ChannelName, printer: SchemaPrinter): Json {
 const streamOperation = (name: ChannelName): Json => ({
   action: "send",
   title: name,
-  summary: `What happens on \`${name}\`, to whoever has subscribed to it`,
+  summary: `Messages to subscribers of \`${name}\``,
   channel: { $ref: `#/channels/${name}` },
   messages: Object.keys(STREAMS[name]).map((kind) => ({ $ref: `#/channels/${name}/messages/${kind}` })),
 });

@@ -1,6 +1,6 @@
 import type { Json } from "./schemas.ts";
 
-/** The error responses of a document: what several operations answer alike is printed once. */
+/** The error responses of a document. Equal responses of several operations are printed once. */
 export class ErrorResponses {
   /** By its JSON text. */
   private readonly names = new Map<string, string>();
@@ -18,7 +18,7 @@ export class ErrorResponses {
     return { $ref: `#/components/responses/${name}` };
   }
 
-  /** What `refer` has referred to, by name. */
+  /** The responses that refer() has named. */
   components(): Json {
     return this.responses;
   }

@@ -14,7 +14,7 @@ import { socketMarkdown } from "./socket-markdown.ts";
 const SOCKET_TAG = "websocket";
 const RETRY_AFTER_STATUSES = [429, 503];
 
-/** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. `version`: the program's. */
+/** The OpenAPI 3.1 document of the routes, made from the schemas that check their requests. `version`: of the program. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const printer = new SchemaPrinter();
   const errors = new ErrorResponses();
@@ -49,9 +49,18 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 }
 
 const SECURITY_SCHEMES: Json = {
-  session: { type: "http", scheme: "bearer", description: "The token of `POST /auth/login`. It has all permissions." },
-  apiKey: { type: "apiKey", in: "header", name: "X-Api-Key", description: "The key of `POST /auth/keys`." },
-  timestamp: { type: "apiKey", in: "header", name: "X-Timestamp", description: "When it was signed, in milliseconds." },
+  session: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token from `POST /auth/login`. It has all permissions.",
+  },
+  apiKey: { type: "apiKey", in: "header", name: "X-Api-Key", description: "The key from `POST /auth/keys`." },
+  timestamp: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Timestamp",
+    description: "Time of the signature, in milliseconds since the epoch.",
+  },
   signature: {
     type: "apiKey",
     in: "header",
@@ -74,18 +83,18 @@ const count = (description: string, example: string): Json => ({
 
 const HEADERS: Json = {
   RateLimitLimit: count(
-    "How many tokens the bucket that is nearest to empty can hold. Where requests are limited.",
+    "Capacity, in tokens, of the bucket that is nearest to empty. Only where rate limits apply.",
     "200",
   ),
-  RateLimitRemaining: count("How many it holds.", "199"),
-  RateLimitReset: count("Seconds until it is full.", "1"),
+  RateLimitRemaining: count("Tokens that this bucket holds.", "199"),
+  RateLimitReset: count("Seconds until this bucket is full.", "1"),
   RequestId: {
-    description: "Names this answer in logs and errors.",
+    description: "Identifies this answer in logs and errors.",
     required: true,
     schema: { type: "string", examples: ["5f0c8a1b-2s"] },
   },
   RetryAfter: {
-    description: "Seconds after which to try again.",
+    description: "Seconds to wait before the next attempt.",
     required: true,
     schema: { type: "string", pattern: "^[0-9]+$", examples: ["1"] },
   },
@@ -121,7 +130,7 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
 const itemErrorTable = ({ itemErrors }: Route): string | undefined =>
   itemErrors && `Codes of single items:\n\n${errorTable(itemErrors)}`;
 
-/** The operator is not, unless the token is wrong. */
+/** The operator has no rate limit, unless the token is wrong. */
 const isLimited = ({ access }: Route): boolean => access !== "OPERATOR";
 
 /** POST /positions/:symbol/close → postPositionsSymbolClose */
@@ -130,7 +139,7 @@ function operationId(route: Route): string {
   return route.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
-/** The first word of the path, when that names a group of endpoints. */
+/** The first word of the path, if it names a group of endpoints. */
 export function tagOf(route: Route): string {
   const first = route.path.split("/")[1] ?? "";
   if (BASE_PATH + route.path === SOCKET_PATH) return SOCKET_TAG;
@@ -142,7 +151,7 @@ function accessText(access: Access): string {
     case "PUBLIC":
       return "Public.";
     case "SESSION":
-      return "Needs a wallet's session; an API key is not enough.";
+      return "Needs a wallet session; an API key is not enough.";
     case "OPERATOR":
       return "Needs the operator's token.";
     default:
@@ -186,7 +195,7 @@ function parameter(name: string, place: string, required: boolean, schema: TSche
     required,
     ...(description !== undefined && { description }),
     schema: printer.print(schema, "CLIENT"),
-    // An example of what may be left out would be filled in by readers, and be sent.
+    // Tools fill in an example and send it, so an optional parameter has none.
     ...(required && { example: exampleOf(schema) }),
   };
 }
@@ -198,7 +207,7 @@ function headerParameters({ access }: Route): Json[] {
       name: "X-Recv-Window",
       in: "header",
       required: false,
-      description: "With an API key: how many milliseconds old the timestamp may be.",
+      description: "With an API key: the maximum age of the timestamp in milliseconds.",
       schema: { type: "integer", minimum: 1, maximum: MAX_RECV_WINDOW_MS, default: DEFAULT_RECV_WINDOW_MS },
     },
   ];

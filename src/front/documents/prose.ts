@@ -2,44 +2,45 @@ import { ERRORS, type ErrorCode, errorsIn } from "../../wire/error-codes.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_CLOCK_LEAD_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { byStatus, errorTable } from "./route-errors.ts";
 
-/** What the documents say in words. */
+/** The Markdown texts of openapi.json. */
 
-/** Groups of endpoints: the first word of their paths. */
+/** Groups of endpoints, by the first word of their paths. */
 export const TAGS: Readonly<Record<string, string>> = {
-  orders: "Placing, finding and canceling orders.",
+  orders: "Place, find, amend and cancel orders.",
   positions: "Open positions, their leverage and margin.",
   account: "Balance, fills, deposits and withdrawals.",
-  market: "Prices, books, trades and instruments, for everyone.",
+  market: "Public market data: prices, order books, trades and instruments.",
   auth: "Wallet login and API keys.",
-  operator: "For whoever runs the exchange.",
+  operator: "For the operator of the exchange.",
   exchange: "The exchange itself, and its documents.",
 };
 
-export const CONVENTIONS = `Decimals are strings: digits with at most one point, no exponent, and a minus only where an
-amount may be negative. Times are integer milliseconds since the epoch, ids are strings. Unknown fields in what you send are
-refused; to what is answered, fields may be added: ignore those that you do not know. A reply means that what it says is on
-disk, and a read that follows it sees it.`;
+export const CONVENTIONS = `Decimals are strings: digits with at most one point, without an exponent. A minus appears only
+where an amount may be negative. Times are integer milliseconds since the epoch; ids are strings. Requests with unknown fields
+are refused. Answers may get new fields: ignore fields that you do not know. When you get a reply, its content is on disk, and
+every later read shows it.`;
 
 export const REST_INTRODUCTION = `${CONVENTIONS}
 
-The WebSocket is described below, and in [asyncapi.json](asyncapi.json).
+The WebSocket is described below and in [asyncapi.json](asyncapi.json).
 
 ## Authentication
 
-**Wallet.** \`POST /auth/challenge\` answers with an EIP-4361 message. The wallet signs it (\`personal_sign\`), and
-\`POST /auth/login\` answers with a token, which is sent as \`Authorization: Bearer TOKEN\`. The first login opens the account.
+**Wallet.** \`POST /auth/challenge\` returns an EIP-4361 message. The wallet signs it (\`personal_sign\`). Send message and
+signature to \`POST /auth/login\`; it returns a token. Send the token as \`Authorization: Bearer TOKEN\`. The first login opens
+the account.
 
-**API key.** \`POST /auth/keys\` makes one. Requests bear \`X-Api-Key\`, \`X-Timestamp\` and \`X-Signature\`: the hex HMAC-SHA256,
-with the secret's text as the key, of \`X-Timestamp\` + method + path with query + body, one directly behind the other, as
-they are sent: for example \`1790000000000GET/v1/orders?symbol=BTC-PERP\`. The timestamp is in milliseconds and may be
-\`X-Recv-Window\` (${DEFAULT_RECV_WINDOW_MS} unless sent, at most ${MAX_RECV_WINDOW_MS}) in the past and ${MAX_CLOCK_LEAD_MS} in the future. A signature that changes something
-counts once.
+**API key.** \`POST /auth/keys\` creates a key and its secret. A request has the headers \`X-Api-Key\`, \`X-Timestamp\` and
+\`X-Signature\`. The signature is the hex HMAC-SHA256 of \`X-Timestamp\` + method + path with query + body, without separators
+and exactly as sent, for example \`1790000000000GET/v1/orders?symbol=BTC-PERP\`. The HMAC key is the text of the secret. The
+timestamp is in milliseconds. It may be ${MAX_CLOCK_LEAD_MS} ms in the future and \`X-Recv-Window\` ms in the past (default
+${DEFAULT_RECV_WINDOW_MS}, at most ${MAX_RECV_WINDOW_MS}). The signature of a request that changes something is accepted once.
 
 ## Errors
 
-Every answer other than success has the same shape (schema \`ErrorBody\`). \`code\` is stable. An error means that nothing was
-done; only \`TIMEOUT\` and \`INTERNAL\` cannot promise that: ask again with the same \`clientOrderId\` or \`reference\`. Each
-endpoint lists its codes; these are answered where there is no endpoint:
+All errors have the same form (schema \`ErrorBody\`). \`code\` is stable. An error means that nothing was done. The exceptions
+are \`TIMEOUT\` and \`INTERNAL\`: repeat the request with the same \`clientOrderId\` or \`reference\`. Each endpoint lists its
+codes. These codes mean that there is no such endpoint:
 
 ${errorTable(errorsIn("NO_ENDPOINT"))}
 
@@ -49,16 +50,16 @@ ${statusTable()}
 
 ## Rate limits
 
-\`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) tell of the token bucket, among those of the
-address, the account and the API key, that is nearest to empty. \`x-rate-limit\` of an operation names the budget that pays
-for it and how much. Cancels have a budget of their own. Past a limit the answer is 429 with \`Retry-After\`; nobody is
+The address, the account and the API key have token buckets. \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
+\`RateLimit-Reset\` (seconds) describe the bucket that is nearest to empty. \`x-rate-limit\` of an operation names its budget
+and its cost in tokens. Cancels have a separate budget. Beyond a limit the answer is 429 with \`Retry-After\`. Nobody is
 banned.
 
 ## Connections
 
-**One request at a time on a connection.** A second request before the answer to the first closes the connection, and
-what was asked may have been done: name orders (\`clientOrderId\`), transfers and moves of margin (\`reference\`), and send
-them again. \`HEAD\` is answered wherever \`GET\` is, and \`OPTIONS\` with the path's methods.`;
+**One request at a time on a connection.** Wait for the answer before you send the next request. Otherwise the connection is
+closed, and your requests may or may not have been executed. Give orders a \`clientOrderId\`, and transfers and margin moves a
+\`reference\`; then it is safe to send them again. \`HEAD\` works wherever \`GET\` does. \`OPTIONS\` returns the methods of a path.`;
 
 function statusTable(): string {
   const lines = byStatus(Object.keys(ERRORS) as ErrorCode[]).map(

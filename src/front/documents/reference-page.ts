@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { BASE_PATH } from "../common/paths.ts";
 
-/** The interactive reference: Scalar from its package, configured to load nothing from elsewhere. */
+/** The interactive reference: Scalar from its npm package. It loads nothing from other hosts. */
 
 /** Below BASE_PATH. */
 export const DOCS_PATH = "/docs";
@@ -22,7 +22,7 @@ const CONFIGURATION = {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 };
 
-/** Scalar puts its styles into the page; all else comes from here, and nothing runs that is not in its script. */
+/** Scalar needs inline styles. Everything else comes from this host, and only Scalar's script may run. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,7 +44,7 @@ export const REFERENCE_PAGE = `<!doctype html>
 <link rel="icon" href="data:,">
 </head>
 <body>
-<noscript>The reference needs JavaScript. The documents that it shows: <a href="${BASE_PATH}/openapi.json">openapi.json</a>
+<noscript>The reference needs JavaScript. It shows these documents: <a href="${BASE_PATH}/openapi.json">openapi.json</a>
 and <a href="${BASE_PATH}/asyncapi.json">asyncapi.json</a>.</noscript>
 <div id="api-reference" data-url="${BASE_PATH}/openapi.json" data-configuration="${attribute(CONFIGURATION)}"></div>
 <script src="${BASE_PATH}${SCRIPT_PATH}"></script>

@@ -10,7 +10,7 @@ import * as system from "../../wire/schema/system.ts";
 
 export type Json = Record<string, unknown>;
 
-/** Each object that one of these exports has a name in the documents: the export's. Others stand where they are used. */
+/** An object schema that one of these modules exports has the export's name in the documents. Others are inlined. */
 const MODULES: readonly object[] = [account, auth, batch, market, messages, orders, risk, system];
 
 const NAMES = new Map<unknown, string>();
@@ -21,10 +21,10 @@ function isNamed(value: unknown): boolean {
   return typeof value === "object" && value !== null && "properties" in value;
 }
 
-/** Who says it: what a client sends holds no other fields; to what the exchange says, fields may be added. */
+/** Clients must not send unknown fields. The exchange may add fields to its messages. */
 export type Sender = "CLIENT" | "EXCHANGE";
 
-/** Prints the schemas of one document, and remembers those that it has referred to by name. */
+/** Prints the schemas of one document and collects the named ones. */
 export class SchemaPrinter {
   private readonly named = new Map<string, { schema: Json; speaker: Sender }>();
 
@@ -34,17 +34,17 @@ export class SchemaPrinter {
     if (name === undefined) return this.printed(schema, speaker) as Json;
     const known = this.named.get(name);
     if (known === undefined) this.named.set(name, { schema: this.printed(schema, speaker) as Json, speaker });
-    else if (known.speaker !== speaker) throw new Error(`${name} is said by clients and by the exchange: split it`);
+    else if (known.speaker !== speaker) throw new Error(`${name} is sent by clients and by the exchange: split it`);
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** The schema of what is one of these: the only one as it is. */
+  /** A schema that allows any of these. */
   printAny(schemas: readonly TSchema[], speaker: Sender): Json {
     const [first = {}, ...others] = schemas.map((schema) => this.print(schema, speaker));
     return others.length === 0 ? first : { anyOf: [first, ...others] };
   }
 
-  /** What `print` has referred to, by name. */
+  /** The schemas that print() has named. */
   components(): Json {
     const named = [...this.named].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(named.map(([name, { schema }]) => [name, schema]));
@@ -66,7 +66,7 @@ export class SchemaPrinter {
   }
 }
 
-/** TypeBox leaves the type of an enum's values to its readers. */
+/** TypeBox gives an enum no type, but tools expect one. */
 function isTextEnum(schema: object): boolean {
   const { enum: values } = schema as { enum?: unknown };
   return Array.isArray(values) && values.every((value) => typeof value === "string");
@@ -86,11 +86,19 @@ interface SchemaKeywords {
   type?: string;
 }
 
-/** A value that the schema allows, put together from the examples of its parts: all of them, or those it must have. */
+/** A value that the schema allows, built from the examples of all its fields, or of the required ones. */
 export function exampleOf(schema: TSchema, parts: "ALL" | "REQUIRED" = "ALL"): unknown {
-  const { const: constant, default: usual, enum: values, examples, anyOf, items, ...rest } = schema as SchemaKeywords;
-  const given = [constant, examples?.[0], usual, values?.[0]].find((each) => each !== undefined);
-  if (given !== undefined) return given;
+  const {
+    const: constant,
+    default: defaultValue,
+    enum: values,
+    examples,
+    anyOf,
+    items,
+    ...rest
+  } = schema as SchemaKeywords;
+  const example = [constant, examples?.[0], defaultValue, values?.[0]].find((each) => each !== undefined);
+  if (example !== undefined) return example;
   if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], parts);
   switch (rest.type) {
     case "object": {

@@ -24,14 +24,14 @@ interface Operation {
   reply?: { messages: { $ref: string }[] };
 }
 
-/** asyncapi.json as text with its examples, for readers of openapi.json. */
+/** asyncapi.json as Markdown with its examples, for readers of openapi.json. */
 export function socketMarkdown(document: Json): string {
   const { info, channels, operations } = document as unknown as AsyncApi;
   const all = Object.values(operations);
   const requests = all.filter(({ action }) => action === "receive").map((each) => requestText(each, channels));
   const streams = all.filter(({ action }) => action === "send").map((each) => streamText(each, channels));
   return [
-    "Everything that follows, with the schema of every message, is also in [asyncapi.json](asyncapi.json).",
+    "[asyncapi.json](asyncapi.json) has the same content, and the schema of every message.",
     info.description,
     ...requests,
     ...streams,
@@ -48,9 +48,9 @@ function requestText(
     `### ${title}`,
     description === undefined ? `${summary}.` : `${summary}. ${description}`,
     ...(request?.examples ?? []).map(({ payload }) => json(payload)),
-    "is answered with",
+    "Answer:",
     ...(answer?.examples ?? []).map(({ payload }) => json(payload)),
-    "or with one of these errors:",
+    "Errors:",
     error?.description ?? "",
   ].join("\n\n");
 }

@@ -7,91 +7,100 @@ import { CONVENTIONS } from "./prose.ts";
 import { errorTable } from "./route-errors.ts";
 import { UNKNOWN_OP_ERRORS } from "./socket-requests.ts";
 
-/** What asyncapi.json says in words. */
+/** The Markdown texts of asyncapi.json. */
 
-/** What a client asks for, by what it is about. */
+/** The two groups of requests. */
 export const REQUEST_CHANNELS: Readonly<Record<"session" | "trading", string>> = {
-  session: "Who the client is, and what it follows.",
-  trading: "Orders over the socket: the same fields, results and error codes as over REST.",
+  session: "Authentication and subscriptions.",
+  trading: "Trading over the WebSocket, with the same fields, results and error codes as over REST.",
 };
 
 export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   orderbook:
-    "The best `depth` levels of a book: a snapshot, then deltas. A level's new quantity takes the place of the old one; " +
-    '"0" removes the level. Several changes within `updateMs` come as one.',
-  trades: "The last hundred trades, then each.",
-  liquidations: "Liquidations in the book, and positions that the insurance fund or the other side took over.",
-  ticker: "The ticker, whole, at most once in `updateMs` when something in it has moved.",
+    "The best `depth` levels of an order book: a snapshot, then deltas. The new quantity of a level replaces the old one; " +
+    '"0" removes the level. All changes within `updateMs` come in one delta.',
+  trades: "The last hundred trades, then each new trade.",
+  liquidations: "Liquidations in the order book, and positions that the insurance fund or a counterparty took over.",
+  ticker: "The whole ticker, when one of its values has changed, at most once in `updateMs`.",
   klines:
-    "The current candle, at most every 250 ms; when its interval is over, it comes once more as it closed. " +
-    "`priceType` says what it is made of: trades (LAST), or mark or index prices.",
-  orders: "The open orders, then those that a turn of the exchange changed or closed.",
-  fills: "The last hundred fills, then those of each turn of the exchange.",
+    "The current candle, at most every 250 ms. At the end of its interval it comes once more with its final values. " +
+    "`priceType` selects its source: trades (LAST), mark prices or index prices.",
+  orders: "The open orders, then each order that a transaction has changed or closed.",
+  fills: "The last hundred fills, then the fills of each transaction.",
   positions:
-    'The open positions, then each that changed, a message for each. A size of "0" means that it was closed. The ' +
-    "`sequence` in `data` is that of the position's last change; two messages may bear the same.",
+    'The open positions, then one message for each changed position. A size of "0" means that it was closed. The ' +
+    "`sequence` in `data` is that of the position's last change. Two messages may have the same.",
   balance:
-    "The balance, then again whenever one of its figures has moved. What came up to `sequence` is in it, and what came right " +
-    "behind may be: so two messages may bear the same.",
+    "The balance, then the whole balance again when one of its values has changed. It includes everything up to `sequence`, " +
+    "and may include the next few transactions. So two messages may have the same `sequence`.",
   transfers:
-    "The last hundred deposits and withdrawals as they stand, the oldest first, then each that is asked for or whose " +
+    "The last hundred deposits and withdrawals with their current status, oldest first, then each one that is new or whose " +
     "`status` has changed.",
-  funding: "The last hundred payments of funding, then those of each turn of the exchange.",
+  funding: "The last hundred funding payments, then those of each transaction.",
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [
-  [1001, "GOING_AWAY", "The exchange stops. Connect again."],
-  [1003, "TEXT_ONLY", "Messages are text, not binary."],
-  [CLOSE_RATE_LIMITED, "RATE_LIMITED", `More than ${SOCKET_MESSAGES_PER_SECOND} messages in a second, where limited.`],
+  [1001, "GOING_AWAY", "The exchange is stopping. Connect again later."],
+  [1003, "TEXT_ONLY", "The client sent a binary message. Send text."],
+  [
+    CLOSE_RATE_LIMITED,
+    "RATE_LIMITED",
+    `The client sent more than ${SOCKET_MESSAGES_PER_SECOND} messages in a second. Only where rate limits apply.`,
+  ],
   [
     1006,
     "",
-    `No close frame: a message is larger than ${MAX_BODY_BYTES} bytes or breaks the protocol, or nothing was heard.`,
+    `No close frame. A message was larger than ${MAX_BODY_BYTES} bytes or broke the protocol, or the client was silent.`,
   ],
-  [1011, "INTERNAL", "Something went wrong here; it has been logged."],
-  [CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER", "The client does not read what it is sent."],
+  [1011, "INTERNAL", "An internal error. It is in the log of the exchange."],
+  [CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER", "The client reads too slowly."],
   [CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED", "The session or the API key has expired."],
-  [CLOSE_CREDENTIAL_ENDED, "SESSION_CLOSED", "The session was logged out, or gave way to a newer one of its account."],
+  [
+    CLOSE_CREDENTIAL_ENDED,
+    "SESSION_CLOSED",
+    "The session was logged out, or a newer session of the account replaced it.",
+  ],
   [CLOSE_CREDENTIAL_ENDED, "KEY_REVOKED", "The API key was revoked."],
 ];
 
 export const SOCKET_INTRODUCTION = `${CONVENTIONS}
 
-One socket does everything that is described here: all channels of this document are at one address. REST is described in
-[openapi.json](openapi.json).
+All channels of this document share one address and one socket. [openapi.json](openapi.json) describes REST.
 
 ## Requests
 
-A request is \`{"op": ..., "id": ...}\`; its answer bears its \`id\`, or null when it had none. An \`id\` is an integer or a
-string of at most ${MAX_REQUEST_ID_LENGTH} characters. A request that is refused is answered with \`{"op": "error", "id": ..., "code": ...}\`, and
-nothing was done. These answer what is no known request, too:
+A request is \`{"op": ..., "id": ...}\`. Its answer has the same \`id\`, or null when the request had none. An \`id\` is an
+integer or a string of at most ${MAX_REQUEST_ID_LENGTH} characters. A refused request is answered with
+\`{"op": "error", "id": ..., "code": ...}\`, and nothing was done. These codes also answer unknown requests:
 
 ${errorTable(UNKNOWN_OP_ERRORS)}
 
 ## Authentication
 
-\`auth\` with a session's \`token\`, or with \`apiKey\`, \`timestamp\` and \`signature\`: the hex HMAC-SHA256, with the secret's text as
-the key, of timestamp + \`GET/v1/ws\`. A signature opens one socket. With \`cancelOnDisconnect\` all open orders of the account (of the symbols
-that the key may trade) are canceled when the socket closes, however it closes. It is of no help when the exchange itself is
-killed: the orders are there again when it starts. \`order.cancelAfter\` holds then, too.
+Send \`auth\` with the \`token\` of a session, or with \`apiKey\`, \`timestamp\` and \`signature\`. The signature is the hex
+HMAC-SHA256 of timestamp + \`GET/v1/ws\`, with the text of the secret as the key. It opens one socket. With
+\`cancelOnDisconnect\` all open orders of the account (on the symbols that the key may trade) are canceled when the socket
+closes for any reason. This does not work when the exchange itself is killed: the orders are open again after its restart.
+\`order.cancelAfter\` also survives a restart.
 
 ## Streams
 
-\`subscribe\` to a channel brings a \`SNAPSHOT\`, then a \`DELTA\` or \`UPDATE\` for each change. \`sequence\` is a place in the
-exchange's one log, on every stream and in REST replies alike; \`prevSequence\` is that of the stream's message before, so a
-client knows a gap from a pause. A stream with nothing to say repeats its last \`sequence\` in a \`HEARTBEAT\` every 5 to 10
-seconds. After a lost connection, \`"resume": SEQUENCE\` brings what was missed of \`orderbook\`, \`trades\` and
-\`liquidations\`, where that is still known, else a snapshot.
+A subscription starts with a \`SNAPSHOT\`; a \`DELTA\` or \`UPDATE\` follows for each change. \`sequence\` is the number of a
+transaction of the exchange. It has the same meaning on every stream and in REST replies. \`prevSequence\` is the
+\`sequence\` of the stream's previous message. A client that has not received that message has a gap. A stream without changes
+repeats its last \`sequence\` in a \`HEARTBEAT\` every 5 to 10 seconds. After a lost connection, subscribe to \`orderbook\`,
+\`trades\` or \`liquidations\` with \`"resume": SEQUENCE\` to get the missed messages. When they are no longer available,
+you get a snapshot.
 
-**Checksum of a book**: the CRC-32 (that of zlib) of its best ${CHECKSUM_LEVELS} levels of each side, or of all that a
-shallower book shows, taken in turns, best bid first: \`bidPrice:bidQuantity:askPrice:askQuantity:...\` as they are printed; when
-one side has fewer levels, the rest of the other stands alone. Bids 65000.5 × 1.2 and 65000 × 3 and an ask 65001 × 0.5 are
-\`65000.5:1.2:65001:0.5:65000:3\`, whose checksum is 842467022.
+**Checksum of a book**: the CRC-32 (as in zlib) of a text with the best ${CHECKSUM_LEVELS} levels of each side, or with all levels of a
+shallower book. Bids and asks alternate, best bid first: \`bidPrice:bidQuantity:askPrice:askQuantity:...\`, with the numbers as
+printed. When one side has fewer levels, the remaining levels of the other side follow. Example: bids 65000.5 × 1.2 and
+65000 × 3 and an ask 65001 × 0.5 give \`65000.5:1.2:65001:0.5:65000:3\`, whose checksum is 842467022.
 
 ## Connections
 
-The exchange sends WebSocket pings every 15 seconds, and closes a socket from which nothing has come for 45 seconds, not
-even a pong. Where rate limits hold, an address may have so many sockets open; one more handshake is answered 429
+The exchange sends WebSocket pings every 15 seconds. It closes a socket from which nothing, not even a pong, has come for 45
+seconds. Where rate limits apply, the number of sockets of an address is limited; a handshake beyond the limit gets 429
 \`TOO_MANY_SOCKETS\`.
 
 | close code | reason | meaning |

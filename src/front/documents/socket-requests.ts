@@ -18,13 +18,13 @@ import type { Route } from "../routing/route.ts";
 import { OP_COSTS } from "../trading/operations.ts";
 import { exampleOf } from "./schemas.ts";
 
-/** What a client may ask on a WebSocket, and how it is answered. */
+/** A request that a client may send on the WebSocket, with its answer. */
 export interface SocketRequest {
   readonly op: string;
   readonly channel: "session" | "trading";
   readonly summary: string;
   readonly description?: string;
-  /** It has one of these forms. */
+  /** The request has one of these forms. */
   readonly requests: readonly TSchema[];
   readonly examples: readonly object[];
   readonly answer: TSchema;
@@ -52,7 +52,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   {
     op: "ping",
     channel: "session",
-    summary: "Whether the exchange is there, and its time",
+    summary: "Check the connection, and get the time of the exchange",
     requests: [PingRequest],
     examples: [{ op: "ping", id: 1 }],
     answer: Pong,
@@ -61,7 +61,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   {
     op: "auth",
     channel: "session",
-    summary: "Act for an account, by a session's token or an API key",
+    summary: "Authenticate with the token of a session or with an API key",
     requests: [TokenAuthRequest, KeyAuthRequest],
     examples: [
       { op: "auth", id: 2, token: "Zk3vQ1x8Yb0TfR6mW2pLc9sHd4nJ7gAeUuXiOoKqVtM", cancelOnDisconnect: true },
@@ -79,7 +79,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   {
     op: "subscribe",
     channel: "session",
-    summary: "Follow channels: all of those named or, when one is refused, none",
+    summary: "Subscribe to channels. When one of them is refused, nothing is subscribed",
     requests: [channelsRequest("subscribe")],
     examples: [{ op: "subscribe", id: 3, channels: CHANNEL_EXAMPLES }],
     answer: Subscribed,
@@ -88,7 +88,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   {
     op: "unsubscribe",
     channel: "session",
-    summary: "Follow channels no longer; an optional field that is left out means any",
+    summary: "Unsubscribe from channels. An optional field that is left out matches any value",
     requests: [channelsRequest("unsubscribe")],
     examples: [{ op: "unsubscribe", id: 4, channels: CHANNEL_EXAMPLES.slice(1) }],
     answer: Unsubscribed,
@@ -96,7 +96,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   },
 ];
 
-/** Every request; those that trade take results and codes from the routes that do the same. */
+/** Every request. Trading requests take results and codes from the routes that do the same. */
 export function socketRequests(routes: readonly Route[]): SocketRequest[] {
   const ops = Object.keys(TRADING_PARAMS) as TradingOp[];
   return [...SESSION_REQUESTS, ...ops.map((op) => tradingRequest(op, routes))];
@@ -123,7 +123,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
   const answer = {
     op: Type.Literal(op),
     id: nullable(RequestId),
-    status: Type.Enum(statuses, { description: "What it would be over HTTP." }),
+    status: Type.Enum(statuses, { description: "The status of the same request over HTTP." }),
     result: new Set(results).size === 1 ? first : Type.Union([...new Set(results)]),
     rateLimit: Type.Optional(RateLimit),
   };
