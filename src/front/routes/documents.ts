@@ -15,24 +15,24 @@ import { type Route, route } from "../routing/route.ts";
 
 const JSON_TYPE = "application/json";
 
-/** A text that is always the same. */
+/** A constant document. */
 interface Page {
   readonly path: string;
   readonly summary: string;
   readonly reply: TSchema;
   readonly contentType: string;
   readonly maxAgeSeconds: number;
-  /** Called when it is first asked for. */
+  /** Called at the first request. */
   read(): string | Promise<Uint8Array>;
 }
 
-/** The documents that describe `routes`, and themselves. `version` is the program's. */
+/** The documents that describe `routes`, and themselves. `version`: of the program. */
 export function documentRoutes(routes: readonly Route[], version: string): Route[] {
   const anyObject = (description: string) => Type.Object({}, { description, additionalProperties: true });
-  const own = [
+  const documents = [
     page({
       path: "/openapi.json",
-      summary: "This document",
+      summary: "This document: the REST API",
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
       maxAgeSeconds: 0,
@@ -40,7 +40,7 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
     }),
     page({
       path: "/asyncapi.json",
-      summary: "What the WebSocket speaks",
+      summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
       maxAgeSeconds: 0,
@@ -63,11 +63,11 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
       read: readReferenceScript,
     }),
   ];
-  const all = [...routes, ...own];
-  // Now rather than when they are asked for: it takes a while, and then others would wait.
+  const all = [...routes, ...documents];
+  // Built at the start: it takes so long that a request would delay others.
   const openApi: string = JSON.stringify(openApiDocument(all, version));
   const asyncApi: string = JSON.stringify(asyncApiDocument(all, version));
-  return own;
+  return documents;
 }
 
 function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page): Route {
@@ -92,7 +92,7 @@ function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page):
   });
 }
 
-/** Where people look first: leads to the reference. False when the call asks for something else. */
+/** Redirects `/` and `/docs` to the reference. Returns false for any other call. */
 export function redirectToDocs(call: Call): boolean {
   const reads = call.method === "GET" || call.method === "HEAD";
   if (!reads || (call.path !== "/" && call.path !== DOCS_PATH)) return false;

@@ -11,11 +11,11 @@ import type { Credentials } from "../exchange/credentials.ts";
 import type { MarketData } from "../exchange/market.ts";
 import type { Log } from "../http/answer.ts";
 
-/** What the routes work with. */
+/** Everything that the routes need. */
 export interface Context {
   readonly engine: Engine;
   readonly symbols: Symbols;
-  /** Reads what the index holds: `await road.historyCaughtUp()` first. */
+  /** The history index lags behind: await historyCaughtUp() before a read. */
   readonly history: Pick<
     History,
     | "orderById"
@@ -38,7 +38,7 @@ export interface Context {
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;
   readonly vault: Vault;
-  /** Null: none. */
+  /** Null: no rate limits. */
   readonly limits: Limits | null;
   readonly sessionTtlMs: number;
   /** False while the exchange starts or stops. */
@@ -46,7 +46,7 @@ export interface Context {
   readonly log: Log;
 }
 
-/** The instruments, by what clients call them and by what ids carry. */
+/** The instruments, by symbol and by id. */
 export class Symbols {
   readonly all: readonly Instrument[];
   private readonly byName = new Map<string, Instrument>();
@@ -60,24 +60,24 @@ export class Symbols {
     }
   }
 
-  /** Throws UNKNOWN_SYMBOL. */
+  /** Throws UNKNOWN_SYMBOL. `field`: the one that names the symbol. */
   bySymbol(symbol: string, field = "symbol"): Instrument {
     const instrument = this.byName.get(symbol);
     if (instrument !== undefined) return instrument;
     throw new ApiError("UNKNOWN_SYMBOL", { field, details: { known: [...this.byName.keys()] } });
   }
 
-  /** All of them, or the one that is named. */
+  /** The instrument of the symbol, or all. Throws UNKNOWN_SYMBOL. */
   selected(symbol: string | undefined): readonly Instrument[] {
     return symbol === undefined ? this.all : [this.bySymbol(symbol)];
   }
 
-  /** Undefined when there is none: a client may have made up the id. */
+  /** For ids from clients: undefined when there is no such instrument. */
   findById(instrumentId: number): Instrument | undefined {
     return this.instrumentsById[instrumentId];
   }
 
-  /** Of a row of ours: a start is refused without an instrument that the folder has rows of. */
+  /** For ids from the data folder. The exchange does not start when one of their instruments is missing. */
   byId(instrumentId: number): Instrument {
     return must(this.instrumentsById[instrumentId], `instrument ${instrumentId} in the configuration`);
   }

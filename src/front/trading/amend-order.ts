@@ -13,7 +13,7 @@ import { readCallbackRate } from "./parsing/conditional-order.ts";
 import { readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
-/** Changes an open order. */
+/** Amends an open order. */
 export function amendOrder(
   context: Context,
   answer: Answer,
@@ -28,7 +28,7 @@ export function amendOrder(
   });
 }
 
-/** Answers with the order as it is now, and its fills. */
+/** Answers with the amended order and its fills. */
 export function sendAmendment(
   context: Context,
   answer: Answer,
@@ -59,16 +59,16 @@ const CHANGES = [
   "goodTillDate",
 ] as const;
 
-/** Refuses one that asks for nothing. */
+/** Throws MISSING_FIELD when the body changes nothing. */
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
   if (CHANGES.some((field) => body[field] !== undefined)) return;
   throw new ApiError("MISSING_FIELD", {
     field: "price",
-    message: `Send what is to be amended: one or more of ${CHANGES.join(", ")}.`,
+    message: `The request changes nothing. Send one or more of ${CHANGES.join(", ")}.`,
   });
 }
 
-/** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */
+/** The command without the ids of the order. Throws an ApiError when a value is not a whole number of ticks or lots. */
 export function readAmendment(
   principal: Principal,
   instrument: Instrument,

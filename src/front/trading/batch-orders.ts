@@ -19,32 +19,30 @@ import { readNewOrder } from "./place-order.ts";
 import { placedJson } from "./placed-reply.ts";
 import { reserveClientOrderId } from "./send-order.ts";
 
-/** An item on its way. */
+/** An item that is sent, or was refused before. */
 interface PendingItem {
   readonly command: BatchItem;
-  /** Of an item about an order that should be there: how it is named, and by which field. */
-  readonly named: { readonly reference: string; readonly field: string } | null;
-  /** The item was refused here already. */
+  /** The order that an AMEND or CANCEL names, and the field that names it. */
+  readonly target: { readonly reference: string; readonly field: string } | null;
+  /** Set when the item was refused before it was sent. */
   refusal: ApiError | null;
-  /** Its clientOrderId is held for it while it is on its way. */
+  /** The item's clientOrderId is reserved until the symbol has answered. */
   isIdReserved: boolean;
 }
 
-/** What came of an item, as JSON. */
 interface Result {
   readonly isRefused: boolean;
   readonly json: string;
 }
 
-/** What the symbol said to an item. */
+/** The symbol's reply to an item, and the range of its events in the transaction. */
 interface ItemReply {
   readonly reply: Message;
-  /** Its events of the turn. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Places, amends and cancels orders of one symbol, in their order and in one turn. */
+/** Places, amends and cancels orders of one symbol, in the order of the items and in one transaction. */
 export function runBatch(context: Context, answer: Answer, principal: Principal, { symbol, items }: BatchBody): void {
   const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
@@ -57,18 +55,18 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
     items: sent.map(({ command }) => command),
   };
   const read = (transaction: ReleasedTransaction): void => {
-    const said = splitReplies(transaction);
+    const replies = splitReplies(transaction);
     let next = 0;
     const results = batch.map((item) =>
-      item.refusal === null ? resultOf(context, instrument, item, said[next++], transaction) : refusalOf(item),
+      item.refusal === null ? resultOf(context, instrument, item, replies[next++], transaction) : refusalOf(item),
     );
     replyResults(context, answer, results);
   };
-  const note = (): void => releaseIds(context, principal.accountId, sent);
+  const release = (): void => releaseIds(context, principal.accountId, sent);
   try {
-    requestFor(context, answer, instrument.id, command, read, note);
+    requestFor(context, answer, instrument.id, command, read, release);
   } catch (thrown) {
-    note();
+    release();
     throw thrown;
   }
 }
@@ -84,15 +82,15 @@ function readItem(
     const more = { refusal: null, isIdReserved: false };
     switch (item.action) {
       case "PLACE":
-        return { command: readPlace(principal, instrument, item), named: null, ...more };
+        return { command: readPlace(principal, instrument, item), target: null, ...more };
       case "AMEND": {
         checkAmendment(item);
-        const { named, ids } = readIds(context, instrument, item);
-        return { command: { ...readAmendment(principal, instrument, item), ...ids }, named, ...more };
+        const { target, ids } = readIds(context, instrument, item);
+        return { command: { ...readAmendment(principal, instrument, item), ...ids }, target, ...more };
       }
       case "CANCEL": {
-        const { named, ids } = readIds(context, instrument, item);
-        return { command: { ...blank(CancelOrder), accountId: principal.accountId, ...ids }, named, ...more };
+        const { target, ids } = readIds(context, instrument, item);
+        return { command: { ...blank(CancelOrder), accountId: principal.accountId, ...ids }, target, ...more };
       }
     }
   } catch (thrown) {
@@ -105,28 +103,28 @@ function readPlace(principal: Principal, instrument: Instrument, item: Static<ty
   return { ...readNewOrder(principal, instrument, { symbol: instrument.symbol, ...order }) };
 }
 
-/** An order may be one of this batch: so a clientOrderId is looked up where the batch is decided. */
+/** The order may be placed by this batch, so the engine looks up a clientOrderId when it executes the item. */
 function readIds(
   context: Context,
   instrument: Instrument,
   { orderId, clientOrderId }: Pick<Static<typeof AmendItem> | Static<typeof CancelItem>, "orderId" | "clientOrderId">,
-): { named: { reference: string; field: string }; ids: { orderId: number; clientOrderId: string } } {
-  const named = readReference({ orderId, clientOrderId });
+): { target: { reference: string; field: string }; ids: { orderId: number; clientOrderId: string } } {
+  const target = readReference({ orderId, clientOrderId });
   const id = orderId === undefined ? 0 : readOrderId(context, orderId);
   const owner = id === 0 ? instrument : instrumentOf(context, id);
   if (owner.id !== instrument.id)
     throw badCombination(
       "orderId",
-      `Only an order of ${owner.symbol} can have this id: a batch is for one symbol, and this is for ${instrument.symbol}.`,
+      `This orderId is of ${owner.symbol}, but the batch is for ${instrument.symbol}. Send one batch for each symbol.`,
     );
-  return { named, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
+  return { target, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
 }
 
-/** Refuses the items whose clientOrderId another symbol has; the others' are held from now on. */
+/** Refuses items whose clientOrderId is used on another symbol, and reserves the ids of the others. */
 function reserveIds(context: Context, accountId: number, instrument: Instrument, batch: readonly PendingItem[]): void {
   for (const item of batch) {
     const { clientOrderId } = item.command;
-    if (item.named !== null || clientOrderId === "") continue;
+    if (item.target !== null || clientOrderId === "") continue;
     try {
       item.isIdReserved = reserveClientOrderId(context, accountId, clientOrderId, instrument);
     } catch (thrown) {
@@ -142,30 +140,30 @@ function releaseIds({ clientOrderIds }: Context, accountId: number, sent: readon
 }
 
 function splitReplies({ messages, eventCount }: ReleasedTransaction): ItemReply[] {
-  const said: ItemReply[] = [];
+  const replies: ItemReply[] = [];
   let from = 0;
   for (let i = eventCount; i + 1 < messages.length; i += 2) {
     const [reply, end] = [messages[i], messages[i + 1]] as [Message, MessageOf<typeof BatchItemEnd>];
     if (end.type !== BatchItemEnd.code) throw new Error(`an item of a batch ended with message ${end.type}`);
-    said.push({ reply, from, to: end.eventCount });
+    replies.push({ reply, from, to: end.eventCount });
     from = end.eventCount;
   }
-  return said;
+  return replies;
 }
 
-/** At once, or once the history is read. The turn is there during the call only. */
+/** A promise when the history must be read first. The transaction may be used during the call only. */
 function resultOf(
   context: Context,
   instrument: Instrument,
-  { command, named }: PendingItem,
-  said: ItemReply | undefined,
+  { command, target }: PendingItem,
+  itemReply: ItemReply | undefined,
   transaction: ReleasedTransaction,
 ): Result | Promise<Result> {
-  if (said === undefined) throw new Error("an item of a batch was not answered");
-  const { reply, from, to } = said;
+  if (itemReply === undefined) throw new Error("an item of a batch was not answered");
+  const { reply, from, to } = itemReply;
   const refusal = refusalIn(reply, instrument);
-  if (refusal !== null && named !== null) {
-    const { reference, field } = named;
+  if (refusal !== null && target !== null) {
+    const { reference, field } = target;
     if (refusal.code === "ORDER_NOT_FOUND")
       return notOpenError(context, command.accountId, reference, field, instrument).then(refused);
     return refused(withField(field, refusal));
@@ -174,7 +172,7 @@ function resultOf(
   if (isDuplicate(reply)) return duplicateJson(context, instrument, reply.orderId).then((order) => done(200, order));
   if (reply.type !== OrderView.code) throw new Error(`an item of a batch was answered with message ${reply.type}`);
   const order = placedJson(instrument, reply as MessageOf<typeof OrderView>, transaction, from, to);
-  return done(named === null ? 201 : 200, order);
+  return done(target === null ? 201 : 200, order);
 }
 
 const done = (status: number, order: string): Result => ({
@@ -187,7 +185,6 @@ const refused = (error: ApiError): Result => ({
   json: `{"status":${error.status},"error":${error.toItemJson()}}`,
 });
 
-/** Of an item that was refused here. */
 const refusalOf = ({ refusal }: PendingItem): Result => refused(refusal ?? new ApiError("INTERNAL"));
 
 function replyResults({ log }: Context, answer: Answer, results: readonly (Result | Promise<Result>)[]): void {

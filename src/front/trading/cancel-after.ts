@@ -10,10 +10,10 @@ import { replyOf, requestEach } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 
-/** Shorter ones would fire between two of a client's messages. */
+/** A shorter timeout could end between two messages of a client. */
 const MIN_TIMEOUT_MS = 1000;
 
-/** Arms the account's dead man's switch on every symbol, or disarms it; of an API key, on the symbols it may trade. */
+/** Sets or disarms (timeoutMs 0) the account's dead man's switch, on every symbol that the principal may trade. */
 export async function setCancelAfter(
   { engine, symbols }: Context,
   answer: Answer,
@@ -27,7 +27,7 @@ export async function setCancelAfter(
       details: { minimum: MIN_TIMEOUT_MS },
     });
   const { accountId } = principal;
-  // Each symbol counts from the time of its own turn, which need not be this machine's.
+  // Each symbol counts from the time of its own transaction, which may differ from this clock.
   const times = await requestEach(
     engine,
     answer,

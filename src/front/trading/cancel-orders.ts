@@ -28,7 +28,7 @@ export const cancelOrder = (
     sendCancellation(context, answer, instrument, command, name, notFound);
   });
 
-/** Answers with the canceled order. */
+/** Sends the command and answers with the canceled order. */
 export function sendCancellation(
   context: Context,
   answer: Answer,
@@ -46,26 +46,26 @@ export function sendCancellation(
 }
 
 /**
- * Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. Only
- * a symbol that was named may refuse: of all, one has nothing to say against the others' cancels.
+ * Cancels every open order of the account, or those of a symbol or side, on the symbols that the principal may trade.
+ * A refusal counts only when the request names the symbol. Otherwise one halted symbol must not fail the others' cancels.
  */
 export async function cancelOrders(
   { engine, symbols }: Context,
   answer: Answer,
   principal: Principal,
-  which: Static<typeof CancelAllQuery>,
+  filter: Static<typeof CancelAllQuery>,
 ): Promise<void> {
   const { accountId } = principal;
-  if (which.symbol !== undefined) checkSymbol(principal, symbols.bySymbol(which.symbol));
-  const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
+  if (filter.symbol !== undefined) checkSymbol(principal, symbols.bySymbol(filter.symbol));
+  const side = filter.side === undefined ? -1 : SIDES.indexOf(filter.side);
   const canceled = await requestEach(
     engine,
     answer,
-    allowedOf(principal, symbols.selected(which.symbol)),
+    allowedOf(principal, symbols.selected(filter.symbol)),
     () => ({ ...blank(CancelAll), accountId, side }),
     (transaction, instrument) => {
       const refusal = refusalIn(firstReply(transaction), instrument);
-      if (refusal !== null && which.symbol !== undefined) throw refusal;
+      if (refusal !== null && filter.symbol !== undefined) throw refusal;
       return mapReplies<View, string>(transaction, OrderView.code, (view) =>
         orderJson(instrument, view, transaction.sequence),
       );

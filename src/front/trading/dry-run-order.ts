@@ -10,7 +10,7 @@ import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
 import { checkClientOrderId } from "./send-order.ts";
 
-/** Answers with what would come of an order, and does nothing. */
+/** Answers with the expected result of an order, without placing it. */
 export function dryRunOrder(
   context: Context,
   answer: Answer,
@@ -25,7 +25,7 @@ export function dryRunOrder(
     if (isDuplicate(reply)) return replyDuplicate(context, answer, instrument, reply);
     const [view] = mapReplies(transaction, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
     const [end] = mapReplies(transaction, DryRunResult.code, (end: MessageOf<typeof DryRunResult>) => end);
-    if (view === undefined || end === undefined) throw new Error("a trial without an end");
+    if (view === undefined || end === undefined) throw new Error("a dry run without a result");
     const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
     const more =
       `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +

@@ -9,22 +9,22 @@ import type { Answer } from "../http/answer.ts";
 import { fillJson, orderJsonWith } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 
-/** Of the account's fills, thousands each: what an order that has stood for long may cost. */
+/** Bounds the search for the fills of an old order. A page reads thousands of the account's fills. */
 const MAX_PAGES = 40;
 
 type Duplicate = MessageOf<typeof DuplicateOrder>;
 
-/** The clientOrderId was used with the same body before. */
+/** The same order, with the same clientOrderId, was placed before. */
 export const isDuplicate = (reply: Message): reply is Duplicate => reply.type === DuplicateOrder.code;
 
-/** Answers with the first order that has the clientOrderId. */
+/** Answers with the order that has the clientOrderId. */
 export function replyDuplicate(context: Context, answer: Answer, instrument: Instrument, { orderId }: Duplicate): void {
   duplicateJson(context, instrument, orderId)
     .then((json) => answer.reply(200, json))
     .catch((thrown: unknown) => answer.fail(thrown, context.log));
 }
 
-/** The order as it is now, and its fills. */
+/** The order in its current state, with its fills. Rejects with TIMEOUT when too many requests wait for the history. */
 export async function duplicateJson(
   { engine, history }: Pick<Context, "engine" | "history">,
   instrument: Instrument,
@@ -37,13 +37,13 @@ export async function duplicateJson(
   return orderJsonWith(instrument, order, order.sequence, `,"fills":[${fills.join(",")}],"duplicate":true`);
 }
 
-/** The order's fills, oldest first: of too many the latest. */
+/** The order's fills, oldest first; at most the latest MAX_DUPLICATE_FILLS. */
 async function fillTexts(history: Context["history"], instrument: Instrument, order: OrderRecord): Promise<string[]> {
   const texts: string[] = [];
   let lots = 0;
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES && lots < order.filledLots && texts.length < MAX_DUPLICATE_FILLS; pages++) {
-    // Between two pages others have their turn.
+    // Other requests run between two pages.
     if (pages > 0) await new Promise((resolve) => setImmediate(resolve));
     const limit = Math.min(MAX_LIMIT, MAX_DUPLICATE_FILLS - texts.length);
     const page = history.fillsOfOrder(order, { limit, cursor });

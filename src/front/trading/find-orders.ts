@@ -13,26 +13,26 @@ import type { Context } from "../routing/context.ts";
 
 type View = MessageOf<typeof OrderView>;
 
-/** An open order as it is listed. */
+/** An open order in a list. */
 export interface OpenOrderRow {
   readonly orderId: number;
   readonly createdAt: number;
   readonly json: string;
 }
 
-/** An order's place in a list that begins with the newest. */
+/** The position of an order in a list with the newest first. */
 export type ListPosition = Pick<OpenOrderRow, "orderId" | "createdAt">;
 
 /**
- * Newest first; of each symbol, which lists its orders so, the first few of those that are wanted: an account may have
- * thousands, and to print them takes far longer than to pass them by.
+ * The account's open orders that pass the filter, newest first, at most `limit` of each symbol. An account may have
+ * thousands of orders, and printing an order takes far longer than skipping it.
  */
 export async function listOpenOrders(
   { engine }: Pick<Context, "engine">,
   answer: Pick<Answer, "done">,
   accountId: number,
   instruments: readonly Instrument[],
-  atMost: number,
+  limit: number,
   isWanted: (order: ListPosition) => boolean,
 ): Promise<OpenOrderRow[]> {
   const rows = await requestEach(
@@ -42,7 +42,7 @@ export async function listOpenOrders(
     () => ({ ...blank(ReadOrders), accountId }),
     (transaction, instrument) => {
       const first: OpenOrderRow[] = [];
-      for (let i = transaction.eventCount; i < transaction.messages.length && first.length < atMost; i++) {
+      for (let i = transaction.eventCount; i < transaction.messages.length && first.length < limit; i++) {
         const view = transaction.messages[i] as View;
         if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, transaction.sequence));
       }
@@ -67,10 +67,10 @@ export const isClientId = (parameter: string): boolean => parameter.startsWith(C
 export function readClientId(parameter: string): string {
   const clientOrderId = parameter.slice(CLIENT_ID_PREFIX.length);
   if (CLIENT_ORDER_ID.test(clientOrderId)) return clientOrderId;
-  throw new ApiError("BAD_VALUE", { field: "id", message: "No clientOrderId has this form." });
+  throw new ApiError("BAD_VALUE", { field: "id", message: "This is not a valid clientOrderId." });
 }
 
-/** 0 when no order can have this id. */
+/** Returns 0 when no order can have this id. Throws BAD_VALUE for a text that is no id. */
 export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: string): number {
   if (!ORDER_ID.test(parameter))
     throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
@@ -79,7 +79,10 @@ export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: st
   return isPossible ? orderId : 0;
 }
 
-/** The order if it is open. By client order id, the symbol that has used it within a day is asked first, then every other. */
+/**
+ * The order, or null when it is not open. For a clientOrderId, asks the symbol that has used it within a day first, then
+ * every other symbol.
+ */
 export async function findOpenOrder(
   context: Pick<Context, "engine" | "symbols" | "clientOrderIds">,
   answer: Pick<Answer, "done">,
@@ -118,7 +121,7 @@ async function findOpenOrderOn(
   return found.flat()[0] ?? null;
 }
 
-/** The account's order as the history has it; null when there is none, or when it is another account's. */
+/** The order in the history; null when the account has no such order. */
 export async function findInHistory(
   context: Context,
   accountId: number,
@@ -132,7 +135,7 @@ export async function findInHistory(
   return order?.accountId === accountId ? order : null;
 }
 
-/** The error for an order that was to be changed and is not open (where `of` is given, there): it has ended, or never was. */
+/** The error for a change of an order that is not open: ORDER_NOT_OPEN, or ORDER_NOT_FOUND (with `of`: on that symbol). */
 export async function notOpenError(
   context: Context,
   accountId: number,
@@ -158,13 +161,13 @@ interface OrderIds {
   clientOrderId: string | undefined;
 }
 
-/** The order as a path would name it, and the field that does so here. */
+/** The order in the form of a path parameter, and the field of the request that names it. */
 export function readReference({ orderId, clientOrderId }: Partial<OrderIds>): {
   reference: string;
   field: keyof OrderIds;
 } {
   if (orderId !== undefined && clientOrderId !== undefined)
-    throw badCombination("clientOrderId", "An order is named by orderId or by clientOrderId, not by both.");
+    throw badCombination("clientOrderId", "orderId and clientOrderId are both set. Send one of the two.");
   if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
   if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
   return { reference: orderId, field: "orderId" };

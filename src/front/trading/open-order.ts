@@ -10,22 +10,22 @@ import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { findOpenOrder, instrumentOf, isClientId, notOpenError, readClientId, readOrderId } from "./find-orders.ts";
 
-/** How a request names an order that should be open: as a path would, and by the field that errors call that. */
+/** An order that a request names: in the form of a path parameter, and the field for errors. */
 export interface OrderName {
   readonly reference: string;
   readonly field: string;
 }
 
-/** How a command names an order: by one of the two. */
+/** How a command names an order. One of the two is set. */
 type OrderIds = Pick<MessageOf<typeof CancelOrder>, "orderId" | "clientOrderId">;
 
-/** Answers when the symbol has no such order. */
+/** Answers a request whose order the symbol does not have. */
 export type NotFound = () => Promise<void>;
 
 /**
- * Lets `then` go on with the symbol of the order, which the principal may trade, and with the name that it has there: at
- * once, so that what comes behind on a WebSocket does not overtake it, unless nobody knows which symbol has the client's
- * name for it. Refuses what no open order has.
+ * Finds the symbol of an order, checks that the principal may trade it, and calls `then`. Usually this is synchronous, so
+ * that later requests of a WebSocket do not overtake this one. Only a clientOrderId of an unknown symbol needs a search.
+ * Refuses an order that is not open.
  */
 export function resolveOrder(
   context: Context,
@@ -37,19 +37,20 @@ export function resolveOrder(
   const { symbols, clientOrderIds } = context;
   const { accountId } = principal;
   const { reference } = name;
-  const go = (instrument: Instrument, ids: OrderIds, notFound?: NotFound): void => {
+  const proceed = (instrument: Instrument, ids: OrderIds, notFound?: NotFound): void => {
     checkSymbol(principal, instrument);
     then(instrument, ids, notFound);
   };
-  const goById = (orderId: number): void | Promise<void> =>
+  const proceedById = (orderId: number): void | Promise<void> =>
     orderId === 0
       ? refuseNotOpen(context, answer, accountId, name)
-      : go(instrumentOf(context, orderId), { orderId, clientOrderId: "" });
-  if (!isClientId(reference)) return goById(readOrderId(context, reference));
-  const search = () => findOpenOrder(context, answer, accountId, reference).then((row) => goById(row?.orderId ?? 0));
+      : proceed(instrumentOf(context, orderId), { orderId, clientOrderId: "" });
+  if (!isClientId(reference)) return proceedById(readOrderId(context, reference));
+  const search = () =>
+    findOpenOrder(context, answer, accountId, reference).then((row) => proceedById(row?.orderId ?? 0));
   const clientOrderId = readClientId(reference);
   const owner = symbols.findById(clientOrderIds.ownerOf(accountId, clientOrderId));
-  return owner === undefined ? search() : go(owner, { orderId: 0, clientOrderId }, search);
+  return owner === undefined ? search() : proceed(owner, { orderId: 0, clientOrderId }, search);
 }
 
 async function refuseNotOpen(
@@ -61,11 +62,11 @@ async function refuseNotOpen(
   answer.refuse(await notOpenError(context, accountId, reference, field));
 }
 
-/** The refusal with the order called as the request calls it: the symbols know it by its id alone. */
+/** The refusal with the request's name for the order's field. The engine always names `id`. */
 export const withField = (field: string, refusal: ApiError): ApiError =>
   refusal.field === "id" ? refusal.about(field) : refusal;
 
-/** Asks for a change of an order, and lets `reply` answer; `notFound`: where there is no such order, by default with why. */
+/** Sends a change of an order. `reply` answers on success, `notFound` when the symbol has no such order. */
 export function requestOrderChange(
   context: Context,
   answer: Answer,
@@ -75,7 +76,7 @@ export function requestOrderChange(
   reply: (transaction: ReleasedTransaction) => void,
   notFound?: NotFound,
 ): void {
-  // The command may be another request's by the time of the answer: see PlainRequest.
+  // FastPathRequest reuses its command: it may hold another request when the answer comes.
   const { accountId } = command;
   const notOpen = notFound ?? (() => refuseNotOpen(context, answer, accountId, name));
   requestFor(context, answer, instrument.id, command, (transaction) => {

@@ -15,16 +15,16 @@ import { placeOrder } from "./place-order.ts";
 import { sendFastPath } from "./send-fast-path.ts";
 
 /**
- * Does what the op says for whom it is asked, and answers now or later. Never throws. `params`: as a client sends them, or
- * a PlainRequest that has been made of them.
+ * Executes a trading operation of a principal, and answers now or later. Never throws. `params`: as the client has sent
+ * them, or a FastPathRequest.
  */
 export type TradingHandler = (op: TradingOp, params: unknown, principal: Principal, answer: Answer) => void;
 
-/** What a request costs. `params`: as a client sends them. */
+/** The cost of a request. `params`: not checked yet. */
 export const costOfOp = (op: TradingOp, params: unknown): Cost =>
   op === "order.batch" ? batchCost(params) : OP_COSTS[op];
 
-/** As of the REST routes that do the same. */
+/** The same costs as those of the equivalent REST routes. */
 export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "order.place": ORDER_COST,
   "order.cancel": CANCEL_COST,
@@ -49,7 +49,7 @@ const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
 const MARGIN_MODE = new Input(TRADING_PARAMS["position.marginMode"]);
 const MARGIN = new Input(TRADING_PARAMS["position.margin"]);
 
-/** Trading without HTTP: the functions behind the REST routes, with `params` checked by the same schemas. */
+/** Trading without HTTP: calls the functions behind the REST routes, after a check of `params` by the same schemas. */
 export const createTradingHandler =
   (context: Context): TradingHandler =>
   (op, params, principal, answer) => {

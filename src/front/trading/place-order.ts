@@ -13,7 +13,7 @@ import { isExtended, readExtendedOrder } from "./parsing/extended-order.ts";
 import { readOrder, setKeyLimits } from "./parsing/order-fields.ts";
 import { sendOrder } from "./send-order.ts";
 
-/** Places an order of any type. */
+/** Places an order of any type, or makes a dry run of it. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
   const instrument = context.symbols.bySymbol(body.symbol);
   checkSymbol(principal, instrument);
@@ -23,8 +23,8 @@ export function placeOrder(context: Context, answer: Answer, principal: Principa
 }
 
 /**
- * The command that places the order, whatever its type; read it before the next one is made. Throws an ApiError when
- * fields do not go together or lie between two units.
+ * The command that places an order of any type. It is reused, so encode it before the next call. Throws an ApiError when
+ * fields contradict each other or are not a whole number of ticks or lots.
  */
 export function readNewOrder(
   principal: Principal,
@@ -37,10 +37,10 @@ export function readNewOrder(
     : readPlainOrder(principal, instrument, body);
 }
 
-// Filled in again for each order: the road has encoded it when ask() returns.
+// Reused for each order: the engine client has encoded it when request() returns.
 const command = blank(PlaceOrder);
 
-/** An order that acts at once. The next call fills the same one in again. */
+/** A LIMIT or MARKET order without extended fields. */
 function readPlainOrder(
   principal: Principal,
   instrument: Instrument,

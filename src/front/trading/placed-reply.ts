@@ -7,7 +7,7 @@ import { firstReply, refusalIn } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { orderJsonWith, takerFillJson } from "../json/json-writers.ts";
 
-/** Answers with the order that the turn has placed or amended, and its fills; or with why it was refused. */
+/** Answers with the order that the transaction has placed or amended and with its fills, or with the refusal. */
 export function replyPlaced(
   answer: Answer,
   instrument: Instrument,
@@ -22,7 +22,7 @@ export function replyPlaced(
   answer.reply(status, placedJson(instrument, order, transaction));
 }
 
-/** The order with its fills by these events of the turn, by default all. */
+/** The order with its fills among the transaction's events [from, to). */
 export function placedJson(
   instrument: Instrument,
   order: MessageOf<typeof OrderView>,

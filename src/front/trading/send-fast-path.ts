@@ -9,7 +9,7 @@ import type { FastPathRequest } from "./fast-path/fast-path-reader.ts";
 import { setKeyLimits } from "./parsing/order-fields.ts";
 import { sendOrder } from "./send-order.ts";
 
-/** Does for the principal what has been read from a request's bytes. */
+/** Executes a request of the fast path for the principal. */
 export function sendFastPath(
   context: Context,
   answer: Answer,

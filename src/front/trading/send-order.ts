@@ -8,7 +8,7 @@ import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
-/** Sends an order's command to its symbol, and answers with the order, its first order or a refusal. */
+/** Places the order and answers with it, with its duplicate (same clientOrderId and body), or with a refusal. */
 export function sendOrder(
   context: Context,
   answer: Answer,
@@ -16,24 +16,24 @@ export function sendOrder(
   command: Message & { accountId: number; clientOrderId: string },
 ): void {
   const { accountId, clientOrderId } = command;
-  const isHeld = clientOrderId !== "" && reserveClientOrderId(context, accountId, clientOrderId, instrument);
-  const note = isHeld ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
+  const isReserved = clientOrderId !== "" && reserveClientOrderId(context, accountId, clientOrderId, instrument);
+  const release = isReserved ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
   const read = (transaction: ReleasedTransaction): void => {
     const reply = firstReply(transaction);
     if (isDuplicate(reply)) replyDuplicate(context, answer, instrument, reply);
     else replyPlaced(answer, instrument, transaction);
   };
   try {
-    requestFor(context, answer, instrument.id, command, read, note);
+    requestFor(context, answer, instrument.id, command, read, release);
   } catch (thrown) {
-    note?.();
+    release?.();
     throw thrown;
   }
 }
 
 /**
- * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether the order holds its
- * id while it is on its way, and has to release it.
+ * Reserves the id until the symbol has answered. A symbol knows only the ids used on it, so this refuses an id that
+ * another symbol has. Returns true when the caller must release the id.
  */
 export function reserveClientOrderId(
   context: Context,
@@ -45,7 +45,7 @@ export function reserveClientOrderId(
   return context.clientOrderIds.hold(accountId, clientOrderId, instrument.id, Date.now());
 }
 
-/** Throws CLIENT_ORDER_ID_REUSED when another symbol has the id. */
+/** Throws CLIENT_ORDER_ID_REUSED when the id was used on another symbol. */
 export function checkClientOrderId(
   { clientOrderIds }: Context,
   accountId: number,

@@ -5,30 +5,30 @@ import type { Socket } from "../http/sockets.ts";
 import { LARGE_BYTES, type Subscriber } from "../streams/base/stream.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
 
-/** Beyond what the kernel buffers, and beside large messages. */
+/** Limit of unread bytes, without those in kernel buffers and large messages. */
 const MAX_BUFFERED_BYTES = 1 << 17;
-/** With a snapshot of the deepest book, and what is published meanwhile, that is still less. */
+/** A snapshot of the deepest book, and the messages published meanwhile, then still fit under the limit. */
 const MAX_BEFORE_SNAPSHOT_BYTES = MAX_BUFFERED_BYTES / 4;
-/** What cannot be read at once, however prompt the client is: some five seconds' worth of looks to take it in. */
+/** Ticks to read large messages: about five seconds. */
 const MAX_TICKS_BEHIND = 100;
 
-/** What the channels know of one socket. */
+/** A WebSocket connection: its identity, its subscriptions and its backlog. */
 export class Connection implements Subscriber {
   readonly socket: Socket;
-  /** Rate limits are for this client, too. */
+  /** Rate limits apply to this client. */
   readonly isLimited: boolean;
-  /** null until the client has said who it is. */
+  /** Null until the client has authenticated. */
   identity: Principal | null = null;
   /** All orders of the account are canceled when the socket closes. */
   cancelOnDisconnect = false;
-  /** What it has subscribed to, by topic. */
+  /** By topic. */
   readonly subscriptions = new Map<string, ChannelRequest>();
   /** Trading requests that have not been answered yet. */
   inFlight = 0;
   private replies: string[] = [];
-  /** Of large messages that it was sent since it last had caught up. */
+  /** Bytes of large messages sent since the client last had nearly nothing unread. */
   private largeBytes = 0;
-  /** How often it was looked at since then and had more to read than others may. */
+  /** Ticks since then with more unread bytes than the limit. */
   private ticksBehind = 0;
   private second = 0;
   private messages = 0;
@@ -38,7 +38,7 @@ export class Connection implements Subscriber {
     this.isLimited = isLimited;
   }
 
-  /** Counts a message of the client's; false when it is one too many for this second. */
+  /** Counts a message of the client. Returns false when it exceeds the limit per second. */
   countMessage(now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.second) {
@@ -49,7 +49,7 @@ export class Connection implements Subscriber {
     return !this.isFlooding;
   }
 
-  /** The message that was counted last has been paid for otherwise. */
+  /** The last message was charged to a rate limit, so it does not count here. */
   uncountMessage(): void {
     this.messages--;
   }
@@ -74,20 +74,20 @@ export class Connection implements Subscriber {
     if (bytes >= LARGE_BYTES) this.largeBytes += bytes;
   }
 
-  /** The client has to read before it is sent another snapshot. */
+  /** The client must read before it gets another snapshot. */
   get isBehind(): boolean {
     return this.socket.bufferedAmount > MAX_BEFORE_SNAPSHOT_BYTES;
   }
 
-  /** Time passes: whoever has been given time for large messages has only so much of it. */
+  /** Called at every tick: limits the time for reading large messages. */
   checkBacklog(): void {
     if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.ticksBehind++;
     this.closeIfSlow();
   }
 
   /**
-   * A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. A large message
-   * is no fault of the client's: that alone never drops one that reads.
+   * Closes the connection of a client with too many unread bytes; the close frame follows them. A large message is not the
+   * client's fault, so it alone does not close the connection of a client that reads.
    */
   private closeIfSlow(): void {
     const { bufferedAmount } = this.socket;
@@ -98,7 +98,7 @@ export class Connection implements Subscriber {
       this.socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
   }
 
-  /** Answers a request. Answers that come in one go, as from one drain of the journal's ring, leave in one packet. */
+  /** Answers a request. Answers from one drain of the journal's ring leave in one packet. */
   reply(text: string): void {
     if (this.replies.push(text) === 1) queueMicrotask(this.sendReplies);
   }

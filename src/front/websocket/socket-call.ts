@@ -5,14 +5,14 @@ import { errorJson, type RequestId } from "../common/socket-errors.ts";
 import type { Answer, Log } from "../http/answer.ts";
 import type { Connection } from "./connection.ts";
 
-/** A trading request on a WebSocket, and the one answer to it. When the socket closes first, nobody hears the answer. */
+/** A trading request on a WebSocket, and its answer. The answer is dropped when the socket has closed. */
 export class SocketCall implements Answer {
   private readonly connection: Connection;
   private readonly op: TradingOp;
   private readonly id: RequestId;
   private readonly quota: Quota | null;
 
-  /** `quota`: what the request has left of the client's rate limit; null = not limited. */
+  /** `quota`: the rest of the client's rate limit; null: no limit. */
   constructor(connection: Connection, op: TradingOp, id: RequestId, quota: Quota | null) {
     this.connection = connection;
     this.op = op;
@@ -42,12 +42,12 @@ export class SocketCall implements Answer {
   fail(thrown: unknown, log: Log): void {
     if (thrown instanceof ApiError) return this.refuse(thrown);
     const { op, id } = this;
-    log.error({ err: thrown, op, id, accountId: this.connection.identity?.accountId }, "a socket's request failed");
+    log.error({ err: thrown, op, id, accountId: this.connection.identity?.accountId }, "a WebSocket request failed");
     this.refuse(new ApiError("INTERNAL"));
   }
 }
 
-/** For what the exchange does by itself: it must be done, though nobody waits for it. */
+/** For commands that the exchange sends itself. `done` stays false, so that they run without a client. */
 export class DetachedAnswer implements Answer {
   readonly done = false;
   private readonly ended: () => void;

@@ -3,26 +3,26 @@ import { TimeSlicer } from "../common/time-slicer.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
-/** Of the deepest books, printed and sent, this many take some 5 ms. */
+/** Printing and sending this many snapshots of the deepest book takes about 5 ms. */
 const SUBSCRIPTIONS_PER_ITERATION = 32;
 
 interface QueuedSubscription {
   readonly request: ChannelRequest;
-  /** Whose stream it is, if it is private. */
+  /** The account of a private stream. */
   readonly accountId: number;
 }
 
 /**
- * Who has still to join which stream. A snapshot costs far more than the few bytes that ask for it, so there are only so
- * many in one turn of the event loop, of all connections in turns: however many ask at once, nobody else waits for all.
- * Whoever is behind with reading is sent no more of them until it has caught up: that it asked for much at once over a
- * slow line is no reason to drop it.
+ * Subscriptions that still wait for their snapshot. A snapshot costs far more than its request, so each event-loop
+ * iteration sends a limited number, round robin over the connections. Many subscriptions of one client therefore do not
+ * block the others. A connection with unread data gets no further snapshots until it has read: a client on a slow line
+ * must not be closed because it has subscribed to much.
  */
 export class SubscriptionQueue {
   private readonly subscribe: (connection: Connection, request: ChannelRequest, accountId: number) => void;
-  /** What each waits for, in the order in which it was asked for; never nothing. */
+  /** The waiting subscriptions by topic, in the order of the requests; never empty. */
   private readonly waiting = new Map<Connection, Map<string, QueuedSubscription>>();
-  /** Those of them who are not behind, as far as is known; the next one first. */
+  /** The waiting connections that are not known to be behind, the next one first. */
   private readonly ready = new TimeSlicer<Connection>(SUBSCRIPTIONS_PER_ITERATION, (connection) =>
     this.serve(connection),
   );
@@ -31,7 +31,7 @@ export class SubscriptionQueue {
     this.subscribe = join;
   }
 
-  /** Asked for again before its turn has come, a topic is joined once, as it was asked for last. */
+  /** A topic that already waits is subscribed once, with the last request. */
   add(connection: Connection, topic: string, request: ChannelRequest, accountId: number): void {
     let topics = this.waiting.get(connection);
     if (topics === undefined) {
@@ -48,7 +48,7 @@ export class SubscriptionQueue {
     if (topics?.size === 0) this.removeAll(connection);
   }
 
-  /** The connection is gone. */
+  /** The connection is closed. */
   removeAll(connection: Connection): void {
     this.waiting.delete(connection);
     this.ready.delete(connection);
@@ -61,22 +61,22 @@ export class SubscriptionQueue {
     this.run();
   }
 
-  /** As many as this turn of the event loop has room for; the others in the next ones. */
+  /** Serves as many as this event-loop iteration allows; the others follow in the next ones. */
   run(): void {
     this.ready.run();
   }
 
-  /** Whoever is behind takes nothing of the turn, and comes again with drained(). */
+  /** A connection that is behind uses up nothing of this iteration. It returns with drained(). */
   private serve(connection: Connection): void {
     if (connection.isBehind) this.ready.spend(-1);
     else this.subscribeNext(connection);
   }
 
   private subscribeNext(connection: Connection): void {
-    const topics = must(this.waiting.get(connection), "what the connection waits for");
+    const topics = must(this.waiting.get(connection), "the waiting subscriptions");
     const [topic, { request, accountId }] = must(topics.entries().next().value, "the next topic");
     topics.delete(topic);
-    // To the end of the row: the others first.
+    // To the end of the queue: the other connections come first.
     if (topics.size > 0) this.ready.add(connection);
     else this.waiting.delete(connection);
     this.subscribe(connection, request, accountId);

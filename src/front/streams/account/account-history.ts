@@ -11,16 +11,15 @@ import { fundingPaymentJson } from "../../json/risk-json.ts";
 import { waitForReadSlot } from "../../routing/paging.ts";
 import { type RecentQuery, SNAPSHOT_ROWS } from "./recent-stream.ts";
 
-/** When too many wait for the history, a stream that has to read it asks again after this. */
+/** When too many requests wait for the history, a stream retries after this. */
 const HISTORY_RETRY_MS = 250;
 
-/** A page looks at some thousand rows of all symbols: no more of them are searched for those of one. */
+/** Bounds the search for rows of one symbol. A page reads some thousand rows of all symbols. */
 const MAX_PAGES = 40;
 
-/** What is read of the history. */
 export type AccountHistorySource = Pick<History, "fillsOf" | "fundingOf" | "transfersOf">;
 
-/** What accounts have in the history when a stream of theirs begins: the last hundred rows, oldest first. */
+/** The rows of an account for the snapshot of a stream: the last hundred in the history, oldest first. */
 export class AccountHistory {
   private readonly engine: Engine;
   private readonly market: MarketData;
@@ -34,14 +33,14 @@ export class AccountHistory {
     this.history = history;
   }
 
-  /** `instrument` null: of all. */
+  /** `instrument` null: all of them. */
   async fillsOf(accountId: number, instrument: Instrument | null, wanted: RecentQuery): Promise<string[]> {
     const instrumentId = instrument?.id;
     const fills = await this.readNewest(wanted, (query) => this.history.fillsOf(accountId, { ...query, instrumentId }));
     return fills.map((fill) => fillJson(this.instrument(idToInstrumentId(fill.tradeId)), fill));
   }
 
-  /** `instrument` null: of all. */
+  /** `instrument` null: all of them. */
   async fundingOf(accountId: number, instrument: Instrument | null, wanted: RecentQuery): Promise<string[]> {
     const instrumentId = instrument?.id;
     const found = await this.readNewest(wanted, (query) =>
@@ -50,7 +49,7 @@ export class AccountHistory {
     return found.map((entry) => fundingPaymentJson(this.instrument(entry.payment.instrumentId), entry));
   }
 
-  /** Deposits, then withdrawals, as of the last turn that was released: the history may be ahead of that. */
+  /** Deposits, then withdrawals, in the state of the last released transaction. The history may be ahead of it. */
   async transfersOf(accountId: number, wanted: RecentQuery): Promise<Transfer[]> {
     const read = (kind: TransferKind): Promise<Transfer[]> =>
       this.readNewest(wanted, (query) => this.history.transfersOf(accountId, kind, query));
@@ -62,7 +61,7 @@ export class AccountHistory {
     return this.market.symbol(id).instrument;
   }
 
-  /** Page by page, as others' rows may stand before those of the symbol; between two pages others have their turn. */
+  /** Reads page by page, since rows of other symbols may come first. Other requests run between two pages. */
   private async readNewest<Row>(
     { throughSequence, isCanceled }: RecentQuery,
     read: (query: Query) => Page<Row>,
@@ -81,7 +80,7 @@ export class AccountHistory {
     return rows.reverse();
   }
 
-  /** Resolves when the history holds what has been released. */
+  /** Resolves when the history holds everything released up to the call. */
   private async historyCaughtUp(): Promise<void> {
     while (!(await this.engine.historyCaughtUp()))
       await new Promise((resolve) => setTimeout(resolve, HISTORY_RETRY_MS));

@@ -6,14 +6,14 @@ import type { BalanceStream } from "./balance-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
 import type { TransferStream } from "./transfer-stream.ts";
 
-/** One account's streams. */
+/** The open streams of an account. */
 export class AccountStreams {
   readonly accountId: number;
   balance: BalanceStream | null = null;
   transfers: TransferStream | null = null;
   readonly positions = new Set<PositionStream>();
   readonly funding = new Set<AppendOnlyStream>();
-  /** Followed while somebody listens to orders or fills. */
+  /** Tracked while the account has a stream of orders or fills. */
   orders: AccountOrders | null = null;
   private readonly engine: Engine;
 
@@ -32,12 +32,12 @@ export class AccountStreams {
     return this.orders;
   }
 
-  /** One of those who listened has gone, perhaps the last. */
+  /** Call it after a stream of orders or fills was closed. */
   untrackOrders(): void {
     if (this.orders?.isIdle === true) this.orders = null;
   }
 
-  /** Something of the account happened in this turn. */
+  /** Applies an event of the account. */
   apply(event: ExchangeEvent, transaction: ReleasedTransaction): void {
     this.balance?.markStale();
     for (const stream of this.positions) stream.markStale(transaction.actorId);

@@ -2,20 +2,20 @@ import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { Publish } from "../base/stream.ts";
 import { type LoadRecent, RecentStream } from "./recent-stream.ts";
 
-/** Rows of an account that nothing changes any more, of one symbol or of all: as JSON texts. */
+/** Rows of an account that never change, as JSON texts. */
 export class AppendOnlyStream extends RecentStream<string> {
   private readonly instrument: Instrument | null;
 
-  /** `instrument` null = all of them. */
+  /** `instrument` null: all of them. */
   constructor(
     topic: string,
     head: string,
     instrument: Instrument | null,
-    textsBefore: LoadRecent<string>,
+    loadRecent: LoadRecent<string>,
     publish: Publish,
     onFailure: (thrown: unknown) => void,
   ) {
-    super(topic, head, textsBefore, publish, onFailure);
+    super(topic, head, loadRecent, publish, onFailure);
     this.instrument = instrument;
   }
 

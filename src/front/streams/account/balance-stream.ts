@@ -7,15 +7,15 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintenance"] as const;
 
-/** An account's balance: whole in a snapshot, and whole again whenever one of its figures has moved. */
+/** An account's whole balance, published when one of its figures has changed. */
 export class BalanceStream extends Stream {
   private readonly engine: Engine;
   private readonly accountId: number;
   private readonly now: () => TimeMs;
   private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private text = "";
-  private stale = false;
-  /** Looks at the figures, and the last of them that was shown. */
+  private isStale = false;
+  /** Number of the last read of the figures, and of the last read whose result was published. */
   private reads = 0;
   private shownRead = 0;
 
@@ -26,18 +26,18 @@ export class BalanceStream extends Stream {
     this.now = now;
   }
 
-  override subscribe(member: Subscriber): void {
-    this.awaitSnapshot(member);
+  override subscribe(subscriber: Subscriber): void {
+    this.awaitSnapshot(subscriber);
     this.markStale();
     this.flush();
   }
 
-  /** Something happened that may have moved a figure. */
+  /** A figure may have changed. */
   markStale(): void {
-    this.stale = true;
+    this.isStale = true;
   }
 
-  /** However long a mark takes to reach all positions (core/mark-sweep.ts). */
+  /** Reads again, because a mark may take long to reach all positions (core/pricing/mark-sweep.ts). */
   override heartbeat(): void {
     this.markStale();
     this.flush();
@@ -45,31 +45,31 @@ export class BalanceStream extends Stream {
   }
 
   override flush(): void {
-    if (!this.stale) return;
-    const look = ++this.reads;
-    this.stale = !readFigures(this.engine, this.accountId, (figures, sequence) => {
-      // One that did not have to wait overtakes those that are let go on by and by.
-      if (look < this.shownRead) return;
-      this.shownRead = look;
+    if (!this.isStale) return;
+    const read = ++this.reads;
+    this.isStale = !readFigures(this.engine, this.accountId, (figures, sequence) => {
+      // A read that did not wait may overtake earlier ones.
+      if (read < this.shownRead) return;
+      this.shownRead = read;
       this.publishFigures(figures, Math.max(this.sequence, sequence));
     });
   }
 
   private publishFigures(figures: Readonly<Contribution>, sequence: number): void {
     if (this.isEmpty) return;
-    const moved = this.copyFigures(figures);
-    if (moved || this.text === "") {
+    const hasChanged = this.copyFigures(figures);
+    if (hasChanged || this.text === "") {
       this.text = balanceJson(figures, sequence, this.now());
       this.publishUpdate("UPDATE", sequence, `"data":${this.text}`);
     }
     this.sendAwaitedSnapshots(`"data":${this.text}`);
   }
 
-  /** True when one of them has moved: printing only for those accounts that a price touched. */
+  /** Copies the figures and returns whether one has changed, so that only changed balances are printed. */
   private copyFigures(figures: Readonly<Contribution>): boolean {
     const { shown } = this;
-    const moved = FIGURES.some((name) => figures[name] !== shown[name]);
-    if (moved) Object.assign(shown, figures);
-    return moved;
+    const hasChanged = FIGURES.some((name) => figures[name] !== shown[name]);
+    if (hasChanged) Object.assign(shown, figures);
+    return hasChanged;
   }
 }

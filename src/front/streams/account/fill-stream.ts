@@ -4,7 +4,7 @@ import type { AccountOrders, OrderListener } from "./account-orders.ts";
 import { AppendOnlyStream } from "./append-only-stream.ts";
 import type { LoadRecent } from "./recent-stream.ts";
 
-/** An account's fills. They are told of from when the account's orders are known. */
+/** An account's fills, published from the moment when the account's orders are known. */
 export class FillStream extends AppendOnlyStream implements OrderListener {
   private readonly orders: AccountOrders;
   private isStarted = false;
@@ -14,11 +14,11 @@ export class FillStream extends AppendOnlyStream implements OrderListener {
     head: string,
     instrument: Instrument | null,
     orders: AccountOrders,
-    fillsBefore: LoadRecent<string>,
+    loadRecent: LoadRecent<string>,
     publish: Publish,
     onFailure: (thrown: unknown) => void,
   ) {
-    super(topic, head, instrument, fillsBefore, publish, onFailure);
+    super(topic, head, instrument, loadRecent, publish, onFailure);
     this.orders = orders;
   }
 

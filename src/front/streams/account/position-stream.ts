@@ -6,27 +6,27 @@ import { PositionView } from "../../../core/protocol/replies.ts";
 import { positionJson } from "../../json/json-writers.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
-/** What is known of an account's position in one symbol. */
+/** The account's position in one symbol. */
 interface Slot {
   readonly instrument: Instrument;
-  /** As last shown; "" = none open. */
+  /** As published last; "": not open. */
   text: string;
-  /** Something happened since the last question. */
-  stale: boolean;
-  /** Questions are numbered: the last one asked, and the last one answered. */
+  /** The position may have changed since the last request. */
+  isStale: boolean;
+  /** Numbers of the last request sent and of the last request answered. */
   requested: number;
   answered: number;
 }
 
 /**
- * An account's open positions: all of them in a snapshot, then each that changed, with size "0" when it was closed. The
- * symbol is asked anew after whatever touches the position, with one question under way at a time.
+ * An account's open positions: all of them in the snapshot, then each one that has changed, with size "0" when it was
+ * closed. The stream requests a position from the engine after each event that may change it, one request at a time.
  */
 export class PositionStream extends Stream {
   private readonly engine: Engine;
   private readonly accountId: number;
   private readonly slots = new Map<number, Slot>();
-  /** Of members without a snapshot yet: which question of each slot has still to be answered for one. */
+  /** By subscriber without a snapshot: the number of the request that must be answered first, for each slot. */
   private readonly awaitedReplies = new Map<Subscriber, Map<Slot, number>>();
 
   constructor(
@@ -41,43 +41,43 @@ export class PositionStream extends Stream {
     this.engine = engine;
     this.accountId = accountId;
     for (const instrument of instruments) {
-      this.slots.set(instrument.id, { instrument, text: "", stale: false, requested: 0, answered: 0 });
+      this.slots.set(instrument.id, { instrument, text: "", isStale: false, requested: 0, answered: 0 });
     }
   }
 
-  /** The snapshot rests on questions asked from now on, so it shows whatever the client was told of before. */
-  override subscribe(member: Subscriber): void {
-    this.subscribers.add(member);
+  /** The snapshot uses requests sent from now on, so it includes everything that the client was told before. */
+  override subscribe(subscriber: Subscriber): void {
+    this.subscribers.add(subscriber);
     const needed = new Map<Slot, number>();
     for (const slot of this.slots.values()) {
       needed.set(slot, slot.requested + 1);
-      slot.stale = true;
+      slot.isStale = true;
     }
-    this.awaitedReplies.set(member, needed);
+    this.awaitedReplies.set(subscriber, needed);
     this.flush();
   }
 
-  override unsubscribe(member: Subscriber): boolean {
-    this.awaitedReplies.delete(member);
-    return super.unsubscribe(member);
+  override unsubscribe(subscriber: Subscriber): boolean {
+    this.awaitedReplies.delete(subscriber);
+    return super.unsubscribe(subscriber);
   }
 
   /**
-   * Something of the account happened at this actor. Other open positions are looked at too: what liquidates them
-   * depends on the whole account.
+   * The account has an event at this actor. Its other open positions become stale too, since their liquidation prices
+   * depend on the whole account.
    */
   markStale(actorId: number): void {
     const slot = this.slots.get(actorId);
-    if (slot !== undefined) slot.stale = true;
+    if (slot !== undefined) slot.isStale = true;
     this.markOpenStale();
   }
 
-  /** A price moved. If it moved a position, and so the account's equity, what liquidates the others has moved too. */
+  /** A price of an open position changes the account's equity, and so the liquidation prices of its other positions. */
   priceMoved(instrumentId: number): void {
     if (this.slots.get(instrumentId)?.text !== "") this.markOpenStale();
   }
 
-  /** Others' positions move a rank (adlRank) without an event of this account: from time to time it is looked at. */
+  /** Positions of other accounts change adlRank without an event of this account, so it is read again at times. */
   override heartbeat(): void {
     this.markOpenStale();
     this.flush();
@@ -85,22 +85,21 @@ export class PositionStream extends Stream {
   }
 
   private markOpenStale(): void {
-    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    for (const slot of this.slots.values()) if (slot.text !== "") slot.isStale = true;
   }
 
   override flush(): void {
     for (const slot of this.slots.values())
-      if (slot.stale && slot.requested === slot.answered) this.requestPosition(slot);
+      if (slot.isStale && slot.requested === slot.answered) this.requestPosition(slot);
   }
 
   private requestPosition(slot: Slot): void {
-    const question = blank(ReadPosition);
-    question.accountId = this.accountId;
-    // A full ring, or nobody there, refuses the question: the slot stays stale, and a later flush asks again.
-    if (!this.engine.request(slot.instrument.id, question, (transaction) => this.handleReply(slot, transaction)))
-      return;
+    const command = blank(ReadPosition);
+    command.accountId = this.accountId;
+    // A full ring or a dead actor refuses the request. The slot stays stale, so a later flush sends it again.
+    if (!this.engine.request(slot.instrument.id, command, (transaction) => this.handleReply(slot, transaction))) return;
     slot.requested++;
-    slot.stale = false;
+    slot.isStale = false;
   }
 
   private handleReply(slot: Slot, transaction: ReleasedTransaction | null): void {
@@ -114,25 +113,25 @@ export class PositionStream extends Stream {
       transaction.sequence,
     );
     this.sendCompleteSnapshots(slot);
-    if (slot.stale) this.requestPosition(slot);
+    if (slot.isStale) this.requestPosition(slot);
   }
 
-  /** Nobody has answered the question: whoever needs it needs the next one. */
+  /** The request was not answered. Subscribers that wait for it wait for the next one. */
   private requestLost(slot: Slot): void {
-    slot.stale = true;
+    slot.isStale = true;
     for (const needed of this.awaitedReplies.values())
       if (needed.get(slot) === slot.answered) needed.set(slot, slot.requested + 1);
   }
 
-  /** A question has been answered. Very many may have joined, and very many symbols have to answer. */
+  /** Sends the snapshot to subscribers whose last missing reply this was. It is printed once for all of them. */
   private sendCompleteSnapshots(slot: Slot): void {
     let printed: Buffer | null = null;
-    for (const [member, needed] of this.awaitedReplies) {
+    for (const [subscriber, needed] of this.awaitedReplies) {
       if (slot.answered >= (needed.get(slot) ?? Number.POSITIVE_INFINITY)) needed.delete(slot);
       if (needed.size > 0) continue;
-      this.awaitedReplies.delete(member);
+      this.awaitedReplies.delete(subscriber);
       printed ??= this.printSnapshot();
-      this.sendPrintedSnapshot(member, printed);
+      this.sendPrintedSnapshot(subscriber, printed);
     }
   }
 
@@ -143,10 +142,10 @@ export class PositionStream extends Stream {
 
   private publishPosition(slot: Slot, view: MessageOf<typeof PositionView>, sequence: number): void {
     const text = positionJson(slot.instrument, view);
-    const shown = view.sizeLots === 0 ? "" : text;
-    if (shown === slot.text) return;
-    slot.text = shown;
-    // Symbols answer in their own time: one that has rested may rest on an earlier sequence than another's answer did.
+    const openText = view.sizeLots === 0 ? "" : text;
+    if (openText === slot.text) return;
+    slot.text = openText;
+    // Symbols answer independently, so a reply may have an earlier sequence than the last published one.
     this.publishUpdate("UPDATE", Math.max(sequence, this.sequence), `"data":[${text}]`);
   }
 }

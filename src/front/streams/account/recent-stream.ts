@@ -2,22 +2,22 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 export const SNAPSHOT_ROWS = 100;
 
-/** What a stream wants of the history to begin with. */
+/** A stream's query for the rows of its first snapshot. */
 export interface RecentQuery {
   readonly throughSequence: number;
-  /** Nobody waits for it any more: whoever comes again gets another stream. */
+  /** The stream has no subscribers any more, so the rows are not needed. */
   isCanceled(): boolean;
 }
 
-/** The account's last rows in the history, at most SNAPSHOT_ROWS, oldest first. */
-export type LoadRecent<Row> = (wanted: RecentQuery) => Promise<Row[]>;
+/** Loads the account's last rows from the history, at most SNAPSHOT_ROWS, oldest first. */
+export type LoadRecent<Row> = (query: RecentQuery) => Promise<Row[]>;
 
-/** What has happened to an account, oldest first: the last hundred rows in a snapshot, then those of each turn. */
+/** Rows of an account, oldest first: the last hundred in the snapshot, then those of each transaction. */
 export abstract class RecentStream<Row> extends Stream {
   private readonly loadRecent: LoadRecent<Row>;
   private readonly onFailure: (thrown: unknown) => void;
   private isReady = false;
-  /** The last hundred, once ready; until then those since the history was asked. */
+  /** The last hundred rows. Until the history is loaded: those added since start(). */
   private recent: readonly Row[] = [];
   private pending: { sequence: number; rows: Row[] }[] = [];
 
@@ -33,7 +33,7 @@ export abstract class RecentStream<Row> extends Stream {
     this.onFailure = onFailure;
   }
 
-  /** From behind this sequence on, rows are added; those before are the history's. */
+  /** Rows up to this sequence are loaded from the history. Later rows come with add(). */
   start(sequence: number): void {
     this.sequence = sequence;
     const ready = (before: readonly Row[]): void => {
@@ -41,16 +41,16 @@ export abstract class RecentStream<Row> extends Stream {
       this.isReady = true;
       this.sendRecent();
     };
-    const wanted = { throughSequence: sequence, isCanceled: () => this.isEmpty };
-    this.loadRecent(wanted).then(ready).catch(this.onFailure);
+    const query = { throughSequence: sequence, isCanceled: () => this.isEmpty };
+    this.loadRecent(query).then(ready).catch(this.onFailure);
   }
 
-  override subscribe(member: Subscriber): void {
-    this.awaitSnapshot(member);
+  override subscribe(subscriber: Subscriber): void {
+    this.awaitSnapshot(subscriber);
     if (this.isReady) this.sendRecent();
   }
 
-  /** Of a turn. */
+  /** Adds rows of a transaction. */
   add(sequence: number, rows: readonly Row[]): void {
     const last = this.pending.at(-1);
     if (last?.sequence === sequence) last.rows.push(...rows);
@@ -64,7 +64,7 @@ export abstract class RecentStream<Row> extends Stream {
     for (const { sequence, rows } of pending) this.publishUpdate("UPDATE", sequence, this.body(rows));
   }
 
-  /** Rows with those that came after them, in the order in which they are shown. */
+  /** Both lists in one, in the order of publication. */
   protected merge(before: readonly Row[], after: readonly Row[]): Row[] {
     return [...before, ...after];
   }

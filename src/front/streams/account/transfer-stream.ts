@@ -2,7 +2,7 @@ import type { Transfer } from "../../../core/protocol/payloads.ts";
 import { transferJson } from "../../json/json-writers.ts";
 import { RecentStream } from "./recent-stream.ts";
 
-/** An account's deposits and withdrawals: the last that were asked for as they stand, then each whose state changes. */
+/** An account's deposits and withdrawals: the last ones in their current state, then each new or changed one. */
 export class TransferStream extends RecentStream<Transfer> {
   protected override merge(before: readonly Transfer[], after: readonly Transfer[]): Transfer[] {
     const latest = new Map([...before, ...after].map((transfer) => [transfer.transferId, transfer]));

@@ -1,5 +1,5 @@
 const MAX_MESSAGES = 256;
-/** So that the deltas of deep books do not fill the memory. */
+/** Limits the memory for deltas of deep books. */
 const MAX_CHARACTERS = 512 * 1024;
 
 interface Entry {
@@ -7,7 +7,7 @@ interface Entry {
   readonly text: string;
 }
 
-/** The last messages of a stream, for clients that were away for a moment. */
+/** The last messages of a stream, for clients that reconnect. */
 export class ReplayBuffer {
   private readonly entries: Entry[] = [];
   private characters = 0;
@@ -20,7 +20,7 @@ export class ReplayBuffer {
       this.characters -= entries.shift()?.text.length ?? 0;
   }
 
-  /** The messages behind the one with this sequence, oldest first; null when they are not, or no longer, all here. */
+  /** The messages after the one with this sequence, oldest first; null when some are not in the buffer. */
   messagesAfter(sequence: number): string[] | null {
     const first = this.entries.findIndex((entry) => entry.prevSequence === sequence);
     return first < 0 ? null : this.entries.slice(first).map((entry) => entry.text);

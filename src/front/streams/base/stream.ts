@@ -3,32 +3,31 @@ import type { ReplayBuffer } from "./replay-buffer.ts";
 /** Sends a text to every socket that has subscribed to the topic. */
 export type Publish = (topic: string, text: string) => void;
 
-/** What is sent in one go and is longer is no backlog while it is on its way; a kernel buffers as much of it or less. */
+/** A message of at least this size may be unread for a while without counting as backlog. A kernel buffer may be smaller. */
 export const LARGE_BYTES = 1 << 15;
 
-/** A connection, to the streams it has joined. Does nothing once the connection is closed. */
+/** A connection, as its streams see it. Its methods do nothing once the connection is closed. */
 export interface Subscriber {
   send(text: string | Uint8Array): void;
   sendAll(texts: readonly string[]): void;
-  /** So many bytes are about to be published to a topic that it has entered. Only what is large needs saying. */
+  /** Announces a published message of at least LARGE_BYTES. */
   noteLargeMessage(bytes: number): void;
   subscribe(topic: string): void;
   unsubscribe(topic: string): void;
-  /** What it has joined cannot be shown: its connection ends, and it may come again. */
+  /** Closes the connection because a stream cannot be read. The client may connect again. */
   fail(): void;
 }
 
 /**
- * A row of messages that all members of a topic get: to each a SNAPSHOT first, and then every message after it. Each
- * names the `sequence` it brings the stream to and, as `prevSequence`, that of the message before it, so that a client
- * knows a gap from a pause.
+ * The messages of a topic. Each subscriber gets a SNAPSHOT first, then every message after it. A message has its own
+ * `sequence` and, as `prevSequence`, that of the message before it, so that a client can detect a gap.
  */
 export abstract class Stream {
   readonly topic: string;
   protected readonly subscribers = new Set<Subscriber>();
-  /** Members without a snapshot yet: see enrol(). */
+  /** Subscribers without a snapshot yet: see awaitSnapshot(). */
   protected readonly awaitingSnapshot = new Set<Subscriber>();
-  /** Of the last message. */
+  /** The sequence of the last message. */
   protected sequence: number;
   private readonly head: string;
   private readonly publish: Publish;
@@ -36,8 +35,8 @@ export abstract class Stream {
   private isQuiet = false;
 
   /**
-   * `head`: what stands first in every message, as the inside of a JSON object. `replay`: keeps the messages, so that a
-   * member may resume.
+   * `head`: the first fields of every message, as JSON without braces. `replay`: keeps messages so that subscribers can
+   * resume.
    */
   constructor(topic: string, head: string, sequence: number, publish: Publish, replay: ReplayBuffer | null = null) {
     this.topic = topic;
@@ -51,80 +50,80 @@ export abstract class Stream {
     return this.subscribers.size === 0;
   }
 
-  /** A stream of this kind is kept for a while when its last member was lost: it may come back and resume. */
+  /** A resumable stream is kept for a while after its last connection was lost. */
   get isResumable(): boolean {
     return this.replay !== null;
   }
 
   /**
-   * The member gets a snapshot, now or when it has been read. Joining again brings another one. `resume`: the last
-   * sequence that the member has seen, or null; what it missed since takes the snapshot's place if it is still known.
+   * Sends a snapshot, now or once it can be read. Subscribing again sends another one. `resume`: the last sequence that
+   * the client has received, or null. If the messages after it are still known, they are sent instead of the snapshot.
    */
-  abstract subscribe(member: Subscriber, resume: number | null): void;
+  abstract subscribe(subscriber: Subscriber, resume: number | null): void;
 
   /** Publishes what has changed since the last message. */
   abstract flush(): void;
 
-  /** Whether it was a member. */
-  unsubscribe(member: Subscriber): boolean {
-    this.awaitingSnapshot.delete(member);
-    const was = this.subscribers.delete(member);
-    if (was) member.unsubscribe(this.topic);
-    return was;
+  /** Returns whether it was subscribed. */
+  unsubscribe(subscriber: Subscriber): boolean {
+    this.awaitingSnapshot.delete(subscriber);
+    const wasSubscribed = this.subscribers.delete(subscriber);
+    if (wasSubscribed) subscriber.unsubscribe(this.topic);
+    return wasSubscribed;
   }
 
-  /** What it shows cannot be read. */
+  /** Closes the connections of all subscribers: the stream's data cannot be read. */
   fail(): void {
-    for (const member of [...this.subscribers]) member.fail();
+    for (const subscriber of [...this.subscribers]) subscriber.fail();
   }
 
-  /** Repeats the sequence to members who have heard nothing since the last heartbeat. */
+  /** Repeats the sequence when no message was published since the last heartbeat. */
   heartbeat(): void {
     if (this.isQuiet) this.publish(this.topic, this.heartbeatText());
     this.isQuiet = true;
   }
 
-  /** For one whose snapshot has to wait: it is a member already, and gets what it waits for by admitJoining(). */
-  protected awaitSnapshot(member: Subscriber): void {
-    this.subscribers.add(member);
-    this.awaitingSnapshot.add(member);
+  /** Adds a subscriber whose snapshot must wait. It gets no messages until sendAwaitedSnapshots(). */
+  protected awaitSnapshot(subscriber: Subscriber): void {
+    this.subscribers.add(subscriber);
+    this.awaitingSnapshot.add(subscriber);
   }
 
-  /** The same as admit(), for all who wait for it. */
+  /** Like sendSnapshot(), for all subscribers that wait for one. */
   protected sendAwaitedSnapshots(body: string): void {
     if (this.awaitingSnapshot.size === 0) return;
     const snapshot = this.snapshotText(body);
-    for (const member of this.awaitingSnapshot) this.sendPrintedSnapshot(member, snapshot);
+    for (const subscriber of this.awaitingSnapshot) this.sendPrintedSnapshot(subscriber, snapshot);
     this.awaitingSnapshot.clear();
   }
 
-  /** From here on the member gets everything. `body` must show the stream's state at its sequence. */
-  protected sendSnapshot(member: Subscriber, body: string): void {
-    this.sendPrintedSnapshot(member, this.snapshotText(body));
+  /** Sends a snapshot and subscribes to all later messages. `body` must be the stream's state at `sequence`. */
+  protected sendSnapshot(subscriber: Subscriber, body: string): void {
+    this.sendPrintedSnapshot(subscriber, this.snapshotText(body));
   }
 
-  /** The same, with a snapshot that was printed before. */
-  protected sendPrintedSnapshot(member: Subscriber, snapshot: string | Uint8Array): void {
-    this.subscribers.add(member);
-    member.subscribe(this.topic);
-    member.send(snapshot);
+  /** Like sendSnapshot(), with a snapshot that is already printed. */
+  protected sendPrintedSnapshot(subscriber: Subscriber, snapshot: string | Uint8Array): void {
+    this.subscribers.add(subscriber);
+    subscriber.subscribe(this.topic);
+    subscriber.send(snapshot);
   }
 
   protected snapshotText(body: string): string {
     return `{${this.head},"type":"SNAPSHOT","sequence":${this.sequence},"prevSequence":null,${body}}`;
   }
 
-  /** Messages of the stream behind the one with this sequence; null when they are not all known. */
+  /** The messages after the one with this sequence, oldest first; null when some are no longer known. */
   protected messagesAfter(sequence: number): string[] | null {
     return sequence === this.sequence ? [] : (this.replay?.messagesAfter(sequence) ?? null);
   }
 
-  /** From here on the member gets everything, and first what it missed; a heartbeat when that was nothing. */
-  protected resume(member: Subscriber, missed: readonly string[]): void {
-    this.subscribers.add(member);
-    member.subscribe(this.topic);
-    member.sendAll(missed);
-    if (missed.length === 0) member.send(this.heartbeatText());
+  /** Sends the missed messages, or a heartbeat when there are none, and subscribes to all later ones. */
+  protected resume(subscriber: Subscriber, missed: readonly string[]): void {
+    this.subscribers.add(subscriber);
+    subscriber.subscribe(this.topic);
+    subscriber.sendAll(missed);
+    if (missed.length === 0) subscriber.send(this.heartbeatText());
   }
 
   protected publishUpdate(type: "DELTA" | "UPDATE", sequence: number, body: string): void {
@@ -134,7 +133,7 @@ export abstract class Stream {
     this.isQuiet = false;
     this.replay?.push(prevSequence, text);
     if (this.isEmpty) return;
-    if (text.length >= LARGE_BYTES) for (const member of this.subscribers) member.noteLargeMessage(text.length);
+    if (text.length >= LARGE_BYTES) for (const subscriber of this.subscribers) subscriber.noteLargeMessage(text.length);
     this.publish(this.topic, text);
   }
 

@@ -6,9 +6,9 @@ import { ReplayBuffer } from "../base/replay-buffer.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 /**
- * The best levels of a book: a delta is the difference between what members were last shown and what is there now, so
- * whoever applies them holds exactly the best `depth` levels. A level that another one pushed out is removed like one
- * that emptied.
+ * The best levels of an order book. A delta is the difference between the last published levels and the current ones. A
+ * client that applies all deltas has exactly the best `depth` levels. A level that falls below this depth is removed like
+ * an empty one.
  */
 export class BookStream extends Stream {
   private readonly market: SymbolMarket;
@@ -17,15 +17,15 @@ export class BookStream extends Stream {
   private readonly monotonic: () => number;
   private bids: LevelText[];
   private asks: LevelText[];
-  /** The book's sequence when it was last looked at; the stream's own is older when all changes lay deeper. */
-  private seenSequence: number;
-  /** When the book had changed last when it was last looked at. */
-  private seenTime: TimeMs;
-  private shownAt = 0;
-  /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
+  /** The book's sequence at the last comparison. The stream's sequence is older when all changes were deeper in the book. */
+  private comparedSequence: number;
+  /** The time of the book's last change, at the last comparison. */
+  private comparedTime: TimeMs;
+  private publishedAt = 0;
+  /** The printed snapshot, shared by subscribers that come at once. Null until one is needed. */
   private snapshot: Buffer | null = null;
 
-  /** At most one delta in `updateMs`; 0 = with every change. */
+  /** Publishes at most one delta in `updateMs`; 0: after every change. */
   constructor(
     topic: string,
     market: SymbolMarket,
@@ -34,60 +34,59 @@ export class BookStream extends Stream {
     publish: Publish,
     monotonic: () => number,
   ) {
-    const pace = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
+    const updateField = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
     const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
-    super(topic, head + pace, market.bookSequence, publish, new ReplayBuffer());
+    super(topic, head + updateField, market.bookSequence, publish, new ReplayBuffer());
     this.market = market;
     this.depth = depth;
     this.updateMs = updateMs;
     this.monotonic = monotonic;
     this.bids = market.levels(BUY, depth);
     this.asks = market.levels(SELL, depth);
-    this.seenSequence = market.bookSequence;
-    this.seenTime = market.bookTime;
+    this.comparedSequence = market.bookSequence;
+    this.comparedTime = market.bookTime;
   }
 
-  /** At the stream's pace: whoever joins sees what the others were last shown. */
-  override subscribe(member: Subscriber, resume: number | null): void {
+  /** A new subscriber gets the levels published last, so that it does not speed up the stream for the others. */
+  override subscribe(subscriber: Subscriber, resume: number | null): void {
     this.flush();
     const missed = resume === null ? null : this.messagesAfter(resume);
-    if (missed !== null) return this.resume(member, missed);
+    if (missed !== null) return this.resume(subscriber, missed);
     this.snapshot ??= Buffer.from(this.snapshotText(this.body(levelsJson(this.bids), levelsJson(this.asks))));
-    this.sendPrintedSnapshot(member, this.snapshot);
+    this.sendPrintedSnapshot(subscriber, this.snapshot);
   }
 
   override flush(): void {
-    if (this.seenSequence === this.market.bookSequence) return;
+    if (this.comparedSequence === this.market.bookSequence) return;
     if (this.updateMs > 0) {
       const now = this.monotonic();
-      if (now - this.shownAt < this.updateMs) return;
-      this.shownAt = now;
+      if (now - this.publishedAt < this.updateMs) return;
+      this.publishedAt = now;
     }
     this.publishChanges();
   }
 
-  /** Brings the members to the book as it is. */
   private publishChanges(): void {
-    this.seenSequence = this.market.bookSequence;
-    this.seenTime = this.market.bookTime;
+    this.comparedSequence = this.market.bookSequence;
+    this.comparedTime = this.market.bookTime;
     this.snapshot = null;
     const bids = this.market.levels(BUY, this.depth);
     const asks = this.market.levels(SELL, this.depth);
     const bidChanges = difference(this.bids, bids, BUY);
-    const requestChanges = difference(this.asks, asks, SELL);
+    const askChanges = difference(this.asks, asks, SELL);
     this.bids = bids;
     this.asks = asks;
-    if (bidChanges !== "" || requestChanges !== "")
-      this.publishUpdate("DELTA", this.seenSequence, this.body(`[${bidChanges}]`, `[${requestChanges}]`));
+    if (bidChanges !== "" || askChanges !== "")
+      this.publishUpdate("DELTA", this.comparedSequence, this.body(`[${bidChanges}]`, `[${askChanges}]`));
   }
 
   private body(bids: string, asks: string): string {
     const checksum = bookChecksum(this.bids, this.asks);
-    return `"checksum":${checksum},"time":${this.seenTime},"bids":${bids},"asks":${asks}`;
+    return `"checksum":${checksum},"time":${this.comparedTime},"bids":${bids},"asks":${asks}`;
   }
 }
 
-/** Two rows of levels, best first, to the levels that are new, other or (quantity "0") gone; best first. */
+/** The levels that are new, changed or (quantity "0") removed, best first. Both arguments have the best level first. */
 function difference(before: readonly LevelText[], after: readonly LevelText[], side: Side): string {
   let changes = "";
   let old = 0;

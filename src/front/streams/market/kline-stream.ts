@@ -14,14 +14,14 @@ import { klineJson, readKlines } from "../../json/klines.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const UPDATE_MS = 250;
-/** Candles in one update, when very many have ended since the last one: the others come with the next. */
+/** Limit of candles in one update. When more have ended since the last one, the others come with the next update. */
 const MAX_CANDLES_PER_UPDATE = 1000;
-/** Behind so many, as when the machine's clock was set ahead by days, the stream goes on with the current one. */
+/** When the stream is behind by more candles (a clock set ahead by days), it skips to the current one. */
 const MAX_CATCH_UP_CANDLES = 10_000;
 
 /**
- * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades, or prices. When its interval is
- * over, the candle as it closed comes with those that follow. Candles are read where REST reads them.
+ * A symbol's current candle. It is published again at most every 250 ms, after trades or prices. At the end of its
+ * interval the closed candle comes together with the next ones. Candles come from the history, as in REST.
  */
 export class KlineStream extends Stream {
   private readonly market: SymbolMarket;
@@ -30,14 +30,14 @@ export class KlineStream extends Stream {
   private readonly engine: Engine;
   private readonly monotonic: () => number;
   private readonly onFailure: (thrown: unknown) => void;
-  /** The current candle as last shown; before the first one of all, the interval in which the stream began. */
+  /** The candle published last. Before the first one: the interval in which the stream was opened. */
   private openTime: TimeMs;
   private text = "";
   private isShown = false;
   private readAt = 0;
-  /** One at a time: while a disk does not answer, the history may be long in coming. */
+  /** One read at a time: the history may be late while a disk does not answer. */
   private isReading = false;
-  /** What was newest in the symbol when the history was last asked: see newest(). */
+  /** latestChange() at the last read. */
   private lastChange = 0;
 
   constructor(
@@ -63,24 +63,24 @@ export class KlineStream extends Stream {
     this.openTime = openTimeOf(interval, this.time());
   }
 
-  /** At the stream's pace: whoever joins sees what the others were last shown, and only the first ones wait for a read. */
-  override subscribe(member: Subscriber): void {
-    this.awaitSnapshot(member);
+  /** A new subscriber gets the candle published last. Only the first subscribers wait for a read. */
+  override subscribe(subscriber: Subscriber): void {
+    this.awaitSnapshot(subscriber);
     if (this.isShown) this.sendShown();
     else if (!this.isReading) this.read();
   }
 
   override flush(): void {
     if (this.isReading || this.monotonic() - this.readAt < UPDATE_MS) return;
-    const isOver = openTimeOf(this.series.interval, this.time()) > this.openTime;
-    if (isOver || this.latestChange() !== this.lastChange) this.read();
+    const hasEnded = openTimeOf(this.series.interval, this.time()) > this.openTime;
+    if (hasEnded || this.latestChange() !== this.lastChange) this.read();
   }
 
   private time(): TimeMs {
     return this.engine.releasedTime(this.market.instrument.id);
   }
 
-  /** The last trade's id, or the sequence of the last price. */
+  /** The id of the last trade, or the sequence of the last price. */
   private latestChange(): number {
     const { market, series } = this;
     return series.priceType === "LAST" ? (market.recentTrades(1)[0]?.tradeId ?? 0) : market.priceSequence;
@@ -102,7 +102,7 @@ export class KlineStream extends Stream {
     this.engine.historyCaughtUp().then(ready).catch(this.onFailure);
   }
 
-  /** The history holds at least all that was released through this sequence, and before this time. */
+  /** The history holds at least the transactions up to `sequence` and before `time`. */
   private publishChanges(sequence: number, time: TimeMs): void {
     const { series, market } = this;
     this.isShown = true;
@@ -122,7 +122,7 @@ export class KlineStream extends Stream {
     this.sendAwaitedSnapshots(`"data":[${this.text}]`);
   }
 
-  /** The one that was shown last, as it is by now, and those behind it. */
+  /** The current state of the candle published last, and the candles after it. */
   private candlesUpTo(time: TimeMs): Candle[] {
     const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
       return readKlines(this.history, this.series, { limit, startTime, endTime: undefined }, time).candles;

@@ -2,14 +2,14 @@ import type { TimeMs } from "../../../core/base/units.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
-/** A symbol's ticker: whole in a snapshot, and whole again at most once in `updateMs` when something in it has moved. */
+/** A symbol's whole ticker, published when one of its values has changed, at most once in `updateMs`. */
 export class TickerStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly updateMs: number;
   private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
-  private shown: Buffer;
-  private shownAt: number;
+  private published: Buffer;
+  private publishedAt: number;
 
   constructor(
     topic: string,
@@ -25,25 +25,25 @@ export class TickerStream extends Stream {
     this.updateMs = updateMs;
     this.now = now;
     this.monotonic = monotonic;
-    this.shownAt = monotonic();
-    this.shown = market.tickerJson(now());
+    this.publishedAt = monotonic();
+    this.published = market.tickerJson(now());
   }
 
-  /** At the stream's pace: whoever joins sees what the others were last shown. */
-  override subscribe(member: Subscriber): void {
+  /** A new subscriber gets the ticker published last, so that it does not speed up the stream for the others. */
+  override subscribe(subscriber: Subscriber): void {
     this.flush();
-    this.sendSnapshot(member, `"data":${this.shown}`);
+    this.sendSnapshot(subscriber, `"data":${this.published}`);
   }
 
   override flush(): void {
-    if (this.monotonic() - this.shownAt >= this.updateMs) this.publishTicker();
+    if (this.monotonic() - this.publishedAt >= this.updateMs) this.publishTicker();
   }
 
   private publishTicker(): void {
     const ticker = this.market.tickerJson(this.now());
-    if (ticker === this.shown || ticker.equals(this.shown)) return;
-    this.shown = ticker;
-    this.shownAt = this.monotonic();
+    if (ticker === this.published || ticker.equals(this.published)) return;
+    this.published = ticker;
+    this.publishedAt = this.monotonic();
     this.publishUpdate("UPDATE", this.market.sequence, `"data":${ticker}`);
   }
 }

@@ -5,18 +5,18 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
 
-/** Which trades of a symbol a stream shows. */
+/** The trades of a symbol that a stream publishes. */
 export interface TradeSource {
   readonly channel: "trades" | "liquidations";
   readonly instrument: Instrument;
-  /** At most `limit`, newest first. */
+  /** The newest trades, at most `limit`, newest first. */
   recent(limit: number): PublicTrade[];
 }
 
-/** Public trades of a symbol, oldest first: the last hundred in a snapshot, then each. */
+/** Public trades of a symbol, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
-  /** Printed and not yet published. */
+  /** Printed, but not published yet. */
   private pending: string[] = [];
   private pendingSequence = 0;
 
@@ -26,11 +26,11 @@ export class TradeStream extends Stream {
     this.source = source;
   }
 
-  override subscribe(member: Subscriber, resume: number | null): void {
+  override subscribe(subscriber: Subscriber, resume: number | null): void {
     this.flush();
     const missed = resume === null ? null : this.messagesAfter(resume);
-    if (missed !== null) return this.resume(member, missed);
-    this.sendSnapshot(member, this.body(this.source.recent(SNAPSHOT_TRADES)));
+    if (missed !== null) return this.resume(subscriber, missed);
+    this.sendSnapshot(subscriber, this.body(this.source.recent(SNAPSHOT_TRADES)));
   }
 
   add(trade: PublicTrade): void {
@@ -38,7 +38,7 @@ export class TradeStream extends Stream {
     this.pendingSequence = trade.sequence;
   }
 
-  /** In one message. Trades are remembered anyway, also before anybody listened. */
+  /** One message with all missed trades. The market keeps trades even without subscribers. */
   protected override messagesAfter(sequence: number): string[] | null {
     if (sequence >= this.sequence) return super.messagesAfter(sequence);
     const known = this.source.recent(Number.POSITIVE_INFINITY);

@@ -13,7 +13,7 @@ const NAMES = new Words([
   ...["symbol", "side", "type", "timeInForce", "price", "quantity", "postOnly", "reduceOnly"],
   ...["clientOrderId", "selfTradePreventionMode", "expiresAt", "orderId"],
 ]);
-// Bits of `seen`, in the order of the names.
+// Bits of `seen`, in the order of NAMES.
 export const SYMBOL = 1 << 0;
 export const SIDE = 1 << 1;
 export const TYPE = 1 << 2;
@@ -28,7 +28,7 @@ export const EXPIRES = 1 << 10;
 export const ORDER_ID = 1 << 11;
 
 const SIDE_WORDS = new Words(SIDES);
-/** Those that act at once. */
+/** LIMIT and MARKET. */
 const TYPE_WORDS = new Words(ORDER_TYPES.slice(0, MARKET + 1));
 /** Without GTD. */
 const TIME_WORDS = new Words(TIMES_IN_FORCE.slice(0, -1));
@@ -36,16 +36,16 @@ const SELF_TRADE_WORDS = new Words(SELF_TRADE_PREVENTIONS);
 const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
 const MAX_CLIENT_ORDER_ID_LENGTH = 36;
 
-/** What the JSON of a plain request says, field by field: whether they go together is not looked at. */
+/** The fields of a fast-path request. Whether they fit together is not checked here. */
 export class FastPathFields {
-  /** Which of them were there; the others are as an order has them that does not say. */
+  /** The fields that were present, as bits. The optional others have their defaults. */
   seen = 0;
-  /** Its place among the symbols. */
+  /** Index into the symbols. */
   symbol = 0;
   side = 0;
   orderType = 0;
   timeInForce = 0;
-  /** A price is so many digits × 10^-decimals, and so is a quantity. */
+  /** A price or quantity is digits × 10^-decimals. */
   priceDigits = 0;
   priceDecimals = 0;
   quantityDigits = 0;
@@ -62,7 +62,7 @@ export class FastPathFields {
     this.symbols = new Words(symbols);
   }
 
-  /** Reads the object that begins here; fails the scanner where it holds anything else. */
+  /** Reads the object at the scanner's position. Sets `scanner.failed` when it holds anything else. */
   read(scanner: JsonScanner): void {
     this.seen = 0;
     this.isPostOnly = false;

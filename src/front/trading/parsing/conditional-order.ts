@@ -21,7 +21,7 @@ import { readPrice, readShare } from "../../json/amounts.ts";
 import { checkMarket, checkPostOnly, readCommonFields, setKeyLimits } from "./order-fields.ts";
 import { extendHash, hashOrder } from "./order-hash.ts";
 
-/** An order that waits for a price. */
+/** The command of a conditional order: it waits in the engine for its trigger price. */
 export function readConditionalOrder(
   principal: Principal,
   instrument: Instrument,
@@ -33,7 +33,7 @@ export function readConditionalOrder(
   return command;
 }
 
-/** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
+/** Throws an ApiError when fields contradict each other or are not a whole number of ticks or lots. */
 function fillConditionalOrder(
   instrument: Instrument,
   body: PlaceOrderBody,
@@ -45,7 +45,7 @@ function fillConditionalOrder(
   const atMarket = isAtMarket(order.orderType);
   if (atMarket) checkMarket(body);
   else if (body.price === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "price", message: `A ${body.type} order has a limit price.` });
+    throw new ApiError("MISSING_FIELD", { field: "price", message: `A ${body.type} order needs a price.` });
   checkPostOnly(body);
   refuseOtherFields(body);
   order.flags = 0;
@@ -57,7 +57,7 @@ function fillConditionalOrder(
   order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
   if (order.clientOrderId !== "")
     order.bodyHash = extendHash(hashOrder(order), [
-      // hashOrder() has room for types that act at once only: theirs would run into the time in force.
+      // hashOrder() has one bit for the order type: larger values overlap the time in force.
       order.orderType,
       order.timeInForce,
       order.triggerTicks,
@@ -68,11 +68,11 @@ function fillConditionalOrder(
 
 function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
   const field = (["callbackRate", "activationPrice"] as const).find((name) => body[name] !== undefined);
-  if (field !== undefined) throw badCombination(field, `${field} belongs to TRAILING_STOP_MARKET orders.`);
+  if (field !== undefined) throw badCombination(field, `${field} is only for TRAILING_STOP_MARKET orders. Remove it.`);
   if (body.triggerPrice === undefined)
     throw new ApiError("MISSING_FIELD", {
       field: "triggerPrice",
-      message: `A ${body.type} order waits for a triggerPrice.`,
+      message: `A ${body.type} order needs a triggerPrice.`,
     });
   order.triggerTicks = readPrice(instrument, body.triggerPrice, "triggerPrice");
 }
@@ -81,12 +81,12 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
   if (body.triggerPrice !== undefined)
     throw badCombination(
       "triggerPrice",
-      "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
+      "The triggerPrice of a TRAILING_STOP_MARKET order follows the market. Send a callbackRate instead.",
     );
   if (body.callbackRate === undefined)
     throw new ApiError("MISSING_FIELD", {
       field: "callbackRate",
-      message: "A TRAILING_STOP_MARKET order has a callbackRate.",
+      message: "A TRAILING_STOP_MARKET order needs a callbackRate.",
     });
   order.callbackPpm = readCallbackRate(body.callbackRate);
   if (body.activationPrice !== undefined)
@@ -96,19 +96,26 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
 export const readCallbackRate = (text: string): RatePpm =>
   readShare(text, "callbackRate", MIN_CALLBACK_PPM, MAX_CALLBACK_PPM);
 
-/** Refuses what goes with orders that act at once only. */
+/** Refuses fields that only orders without a trigger may have. */
 function refuseOtherFields(body: PlaceOrderBody): void {
-  if (body.maxSlippage !== undefined) throw badCombination("maxSlippage", "maxSlippage belongs to MARKET orders.");
+  if (body.maxSlippage !== undefined)
+    throw badCombination("maxSlippage", "maxSlippage is only for MARKET orders. Remove it.");
   const field = (["priceMatch", "displayQuantity", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
     (name) => body[name] !== undefined,
   );
-  if (field !== undefined) throw badCombination(field, `${field} belongs to LIMIT and MARKET orders.`);
-  if (body.timeInForce === TIMES_IN_FORCE[GTD]) throw badCombination("timeInForce", "Only LIMIT orders are GTD.");
+  if (field !== undefined) throw badCombination(field, `${field} is only for LIMIT and MARKET orders. Remove it.`);
+  if (body.timeInForce === TIMES_IN_FORCE[GTD])
+    throw badCombination("timeInForce", "Only LIMIT orders can be GTD. Use another timeInForce.");
 }
 
 function checkClosePosition(body: PlaceOrderBody, atMarket: boolean): void {
-  if (!atMarket) throw badCombination("closePosition", "Only orders at market close the whole position.");
+  if (!atMarket)
+    throw badCombination(
+      "closePosition",
+      "Only an order that trades at market can have closePosition. Use a _MARKET type.",
+    );
   if (body.quantity !== undefined)
-    throw badCombination("quantity", "With closePosition the quantity is that of the position.");
-  if (body.reduceOnly === false) throw badCombination("reduceOnly", "What closes the position only reduces it.");
+    throw badCombination("quantity", "With closePosition the quantity is that of the position. Remove quantity.");
+  if (body.reduceOnly === false)
+    throw badCombination("reduceOnly", "An order with closePosition is always reduce-only. Remove reduceOnly.");
 }

@@ -19,7 +19,7 @@ import { readPrice, readQuantity } from "../../json/amounts.ts";
 import { readOrder, readPriceMatch, setKeyLimits } from "./order-fields.ts";
 import { extendHash } from "./order-hash.ts";
 
-/** Whether the order has what a PlaceOrder cannot say. */
+/** Whether the order has a field that the command PlaceOrder cannot hold. */
 export const isExtended = (body: PlaceOrderBody): boolean =>
   body.goodTillDate !== undefined ||
   body.takeProfit !== undefined ||
@@ -28,7 +28,7 @@ export const isExtended = (body: PlaceOrderBody): boolean =>
   body.displayQuantity !== undefined ||
   body.timeInForce === TIMES_IN_FORCE[GTD];
 
-/** An order that ends at a time, that a take-profit or a stop comes with, that names a level of the book, or hides a part. */
+/** The command of an order with a goodTillDate, attached legs, a priceMatch or a displayQuantity. */
 export function readExtendedOrder(
   principal: Principal,
   instrument: Instrument,
@@ -44,7 +44,10 @@ function fillExtendedOrder(instrument: Instrument, body: PlaceOrderBody, order: 
   const { takeProfit, stopLoss } = body;
   checkGoodTillDate(body);
   if (body.reduceOnly === true && (takeProfit !== undefined || stopLoss !== undefined))
-    throw badCombination("reduceOnly", "A take-profit or stop comes with an order that opens a position.");
+    throw badCombination(
+      "reduceOnly",
+      "A reduce-only order cannot have takeProfit or stopLoss: they protect a position that the order opens.",
+    );
   order.priceMatch = readPriceMatch(body);
   readOrder(instrument, body, order);
   order.goodTillDate = body.goodTillDate ?? 0;
@@ -60,21 +63,26 @@ function fillExtendedOrder(instrument: Instrument, body: PlaceOrderBody, order: 
     order.bodyHash = extendHash(order.bodyHash, [order.priceMatch, order.displayLots]);
 }
 
-/** Refuses a goodTillDate without GTD, and the other way round. */
+/** GTD needs a goodTillDate, and a goodTillDate needs GTD. */
 function checkGoodTillDate(body: PlaceOrderBody): void {
   const isGtd = body.timeInForce === TIMES_IN_FORCE[GTD];
-  if (isGtd && body.type !== ORDER_TYPES[LIMIT]) throw badCombination("timeInForce", "Only LIMIT orders are GTD.");
+  if (isGtd && body.type !== ORDER_TYPES[LIMIT])
+    throw badCombination("timeInForce", "Only LIMIT orders can be GTD. Use another timeInForce.");
   if (isGtd && body.goodTillDate === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order has a goodTillDate." });
-  if (!isGtd && body.goodTillDate !== undefined) throw badCombination("goodTillDate", "A goodTillDate belongs to GTD.");
+    throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order needs a goodTillDate." });
+  if (!isGtd && body.goodTillDate !== undefined)
+    throw badCombination("goodTillDate", "goodTillDate is only for GTD orders. Remove it, or set timeInForce to GTD.");
 }
 
-/** 0 = it shows all of it. */
+/** 0: the whole quantity is shown. */
 function readDisplay(instrument: Instrument, { displayQuantity, type, timeInForce }: PlaceOrderBody): number {
   if (displayQuantity === undefined) return 0;
   const isImmediate = timeInForce === TIMES_IN_FORCE[IOC] || timeInForce === TIMES_IN_FORCE[FOK];
   if (type !== ORDER_TYPES[LIMIT] || isImmediate)
-    throw badCombination("displayQuantity", "Only orders that rest can hide a part: LIMIT, GTC or GTD.");
+    throw badCombination(
+      "displayQuantity",
+      "displayQuantity is only for LIMIT orders with GTC or GTD, which can rest in the book.",
+    );
   return readQuantity(instrument, displayQuantity, "displayQuantity");
 }
 

@@ -23,10 +23,10 @@ import { readPrice, readQuantity, readShare } from "../../json/amounts.ts";
 import { extendHash, hashOrder } from "./order-hash.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
-/** What orders of all types have. */
+/** Fields that orders of all types have. */
 type CommonFields = Omit<Command, "type" | "maxSlippagePpm">;
 
-/** The limits of the API key that the order came with. */
+/** Copies the limits of the principal's API key into the command. 0: no limit. */
 export function setKeyLimits(
   command: Pick<Command, "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
   { record }: Principal,
@@ -36,7 +36,10 @@ export function setKeyLimits(
   command.keyLeverage = record?.maxLeverage ?? 0;
 }
 
-/** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */
+/**
+ * Fills in the fields of an order without a trigger. Throws an ApiError when fields contradict each other or are not a
+ * whole number of ticks or lots.
+ */
 export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Omit<Command, "type">): void {
   if (
     body.triggerPrice !== undefined ||
@@ -47,12 +50,12 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
   )
     throw badCombination(
       "type",
-      "triggerPrice, triggerBy, callbackRate, activationPrice and closePosition belong to orders that wait for a price.",
+      "triggerPrice, triggerBy, callbackRate, activationPrice and closePosition are only for conditional orders.",
     );
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);
   else if (body.price === undefined && body.priceMatch === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price, or a priceMatch." });
+    throw new ApiError("MISSING_FIELD", { field: "price", message: "A LIMIT order needs a price or a priceMatch." });
   checkPostOnly(body);
   order.orderType = isMarket ? MARKET : LIMIT;
   order.maxSlippagePpm = readMaxSlippage(body);
@@ -64,15 +67,15 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
   if (order.maxSlippagePpm !== 0) order.bodyHash = extendHash(order.bodyHash, [order.maxSlippagePpm]);
 }
 
-/** One of PRICE_MATCHES; 0 when a price is said, or nothing of it. */
+/** An index into PRICE_MATCHES; 0 without a priceMatch. */
 export function readPriceMatch({ price, priceMatch }: Pick<PlaceOrderBody, "price" | "priceMatch">): number {
   if (priceMatch === undefined) return 0;
   if (price !== undefined)
-    throw badCombination("priceMatch", "priceMatch takes the place of a price: send one of the two.");
+    throw badCombination("priceMatch", "price and priceMatch are both set. Send one of the two.");
   return PRICE_MATCHES.indexOf(priceMatch);
 }
 
-/** What orders of all types say in the same way. */
+/** Fills in the fields that all order types have in common. */
 export function readCommonFields(
   instrument: Instrument,
   body: PlaceOrderBody,
@@ -93,14 +96,15 @@ export function readCommonFields(
   order.clientOrderId = body.clientOrderId ?? "";
 }
 
-/** 0 = as far as the price band. */
+/** 0: limited by the price band only. */
 function readMaxSlippage({ type, maxSlippage }: PlaceOrderBody): number {
   if (maxSlippage === undefined) return 0;
-  if (type !== ORDER_TYPES[MARKET]) throw badCombination("maxSlippage", "maxSlippage belongs to MARKET orders.");
+  if (type !== ORDER_TYPES[MARKET])
+    throw badCombination("maxSlippage", "maxSlippage is only for MARKET orders. Remove it.");
   return readShare(maxSlippage, "maxSlippage");
 }
 
-/** 0 for an order that closes the whole position. */
+/** 0: the order closes the whole position. */
 function readOrderQuantity(instrument: Instrument, body: PlaceOrderBody): number {
   if (body.quantity !== undefined) return readQuantity(instrument, body.quantity);
   if (body.closePosition === true) return 0;
@@ -109,14 +113,14 @@ function readOrderQuantity(instrument: Instrument, body: PlaceOrderBody): number
 
 export function checkPostOnly({ postOnly, timeInForce = TIMES_IN_FORCE[GTC] }: PlaceOrderBody): void {
   if (postOnly === true && timeInForce !== TIMES_IN_FORCE[GTC] && timeInForce !== TIMES_IN_FORCE[GTD])
-    throw badCombination("postOnly", "A post-only order rests: GTC or GTD.");
+    throw badCombination("postOnly", "A post-only order rests in the book, so timeInForce must be GTC or GTD.");
 }
 
 export function checkMarket(body: PlaceOrderBody): void {
   if (body.price !== undefined)
-    throw badCombination("price", "A market order has no price; an IOC limit order has one.");
-  if (body.priceMatch !== undefined) throw badCombination("priceMatch", "A market order has no price to match.");
-  if (body.postOnly === true) throw badCombination("postOnly", "A market order cannot be post-only.");
+    throw badCombination("price", "A MARKET order has no price. Remove it, or send a LIMIT order with IOC.");
+  if (body.priceMatch !== undefined) throw badCombination("priceMatch", "A MARKET order has no priceMatch. Remove it.");
+  if (body.postOnly === true) throw badCombination("postOnly", "A MARKET order cannot be post-only. Remove postOnly.");
   if (body.timeInForce === TIMES_IN_FORCE[GTC])
-    throw badCombination("timeInForce", "A market order does not rest: IOC or FOK.");
+    throw badCombination("timeInForce", "A MARKET order does not rest in the book, so timeInForce must be IOC or FOK.");
 }

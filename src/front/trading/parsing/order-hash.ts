@@ -7,8 +7,8 @@ type Hashed = Pick<
 >;
 
 /**
- * 48 bits over every field of the order, by which a retry is told from a reused clientOrderId. Not over expiresAt: that
- * is about the request, and a client that tries again may move it.
+ * A 48-bit hash of the order's fields. It distinguishes a retry from another order with the same clientOrderId.
+ * expiresAt is not hashed: it belongs to the request, and a retry may change it.
  */
 export function hashOrder(order: Hashed): number {
   const words =
@@ -22,14 +22,14 @@ export function hashOrder(order: Hashed): number {
   return (high >>> 0) * 0x10000 + (low >>> 16);
 }
 
-/** The hash of an order that has more: 48 bits over what hashOrder() said of the rest, and over each of `values`. */
+/** A 48-bit hash of `hash` and of further fields. */
 export function extendHash(hash: number, values: readonly number[]): number {
   const high = values.reduce(mix, mix(0x9747b28c, hash));
   const low = values.reduce(mix, mix(0x3c6ef372, hash));
   return (high >>> 0) * 0x10000 + (low >>> 16);
 }
 
-/** One step of MurmurHash3 for each half of a safe integer, and its avalanche. */
+/** A step of MurmurHash3 for each 32-bit half of a safe integer, then half of its finalizer. */
 function mix(hash: number, value: number): number {
   const once = step(step(hash, value | 0), Math.floor(value / 2 ** 32));
   const spread = Math.imul(once ^ (once >>> 16), 0x85ebca6b);
