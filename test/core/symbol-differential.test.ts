@@ -166,7 +166,7 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
   for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
   let equity = exchange.allMarginTables().reduce((sum, marginTable) => sum + marginTable.equity, 0);
   for (const symbol of reference.symbols)
-    for (const position of symbol.positions.values()) equity += bucketOf(symbol, position);
+    for (const position of symbol.positions.values()) equity += isolatedEquityOf(symbol, position);
   assert.equal(String(equity), exchange.audit(LEDGER).depositsMinusWithdrawalsQuanta);
 }
 
@@ -303,7 +303,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
         costQuanta: position.costQuanta,
         leverage: position.leverage,
         marginMode: position.isIsolated ? ISOLATED : CROSS,
-        isolatedQuanta: bucketOf(reference, position),
+        isolatedQuanta: isolatedEquityOf(reference, position),
         realizedQuanta: position.cashQuanta + position.costQuanta,
         markTicks: reference.markTicks,
         initialQuanta: initialMarginOf(instrument, notional, position.leverage),
@@ -313,7 +313,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
     );
   }
 }
-function bucketOf({ instrument, markTicks }: ReferenceSymbol, position: ReferencePosition): number {
+function isolatedEquityOf({ instrument, markTicks }: ReferenceSymbol, position: ReferencePosition): number {
   const isApart = position.isIsolated && position.sizeLots !== 0;
   return isApart ? position.walletQuanta + unrealizedOf(instrument, markTicks, position) : 0;
 }

@@ -86,8 +86,8 @@ export function replyPosition(
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];
   const isIsolated = state.isIsolated(row);
-  const bucket = isIsolated ? isolatedEquity(state, row) : 0;
-  const equity = isIsolated ? bucket : marginTable.equity(accountId);
+  const ownEquity = isIsolated ? isolatedEquity(state, row) : 0;
+  const equity = isIsolated ? ownEquity : marginTable.equity(accountId);
   const ownMaintenance = positionMaintenance(state, row);
   const maintenance = isIsolated ? ownMaintenance : marginTable.maintenance(accountId);
   positionView.accountId = accountId;
@@ -108,7 +108,7 @@ export function replyPosition(
   positionView.sequence = changing ? 0 : n[row + SEQUENCE];
   positionView.adlRank = deleveragingRank(state, row);
   positionView.marginMode = n[row + MARGIN_MODE];
-  positionView.isolatedQuanta = bucket;
+  positionView.isolatedQuanta = ownEquity;
   positionView.duplicate = duplicate ? 1 : 0;
   transaction.reply(positionView);
 }

@@ -133,7 +133,7 @@ scenario(
   carol sell 1 @ 99                          -> NEW
   dave  buy 1 @ 99                           -> FILLED 1@99
   mark  99                                   -> 99
-  # the bucket has 90 of 99, and 4.5 are free
+  # the isolated margin is 90 of 99, and 4.5 are free
   alice crosses                              -> INSUFFICIENT_MARGIN requiredQuanta=9 availableQuanta=4.5
   alice leverage 11                          -> 11
   # 90 of 90
