@@ -27,7 +27,7 @@ export interface Option {
 
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-/** What a command runs with. */
+/** The input of a command. */
 export interface Call {
   client: PerpdClient;
   /** Their number is checked against the command's usage. */

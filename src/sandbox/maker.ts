@@ -69,8 +69,8 @@ export class Maker {
   private isOutOfSync = true;
   private resyncStep = 0;
 
-  constructor(desk: BotAccount, random: Random) {
-    this.account = desk;
+  constructor(account: BotAccount, random: Random) {
+    this.account = account;
     this.random = random;
     // From the price outwards, so that a limit on open orders leaves out the outermost levels.
     for (const level of LEVELS.keys())

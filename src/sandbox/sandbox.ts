@@ -108,27 +108,27 @@ export class Sandbox {
   private async openBots(market: Market): Promise<void> {
     const { symbol } = market.instrument;
     const makers = Array.from({ length: MAKERS_PER_SYMBOL }, async (_, i) => {
-      const { desk, random } = await this.openBotAccount(market, `${symbol} maker ${i + 1}`);
-      this.makers.set(desk.accountId, new Maker(desk, random));
+      const { account, random } = await this.openBotAccount(market, `${symbol} maker ${i + 1}`);
+      this.makers.set(account.accountId, new Maker(account, random));
     });
     const takers = Array.from({ length: TAKERS_PER_SYMBOL }, async (_, i) => {
-      const { desk, random } = await this.openBotAccount(market, `${symbol} taker ${i + 1}`);
-      this.takers.set(desk.accountId, new Taker(desk, random));
+      const { account, random } = await this.openBotAccount(market, `${symbol} taker ${i + 1}`);
+      this.takers.set(account.accountId, new Taker(account, random));
     });
     await Promise.all([...makers, ...takers]);
   }
 
-  private async openBotAccount(market: Market, name: string): Promise<{ desk: BotAccount; random: Random }> {
+  private async openBotAccount(market: Market, name: string): Promise<{ account: BotAccount; random: Random }> {
     const { signal } = this.stopped;
     const { accountId } = await openAccount(this.engine, name, this.now + BOT_SESSION_MS, signal);
-    const desk = new BotAccount(this.engine, market, accountId, this.depositQuanta());
-    const refusal = await deposit(this.engine, accountId, desk.budgetQuanta, "bot-funding-1", signal);
+    const account = new BotAccount(this.engine, market, accountId, this.depositQuanta());
+    const refusal = await deposit(this.engine, accountId, account.budgetQuanta, "bot-funding-1", signal);
     if (refusal !== null) this.options.warn(`the deposit of bot ${name} was refused: ${refusal}`);
     await sendCommand(this.engine, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
-      desk.positionLots = messageAs(PositionView, reply)?.sizeLots ?? 0;
-      this.botAccounts.set(accountId, desk);
+      account.positionLots = messageAs(PositionView, reply)?.sizeLots ?? 0;
+      this.botAccounts.set(accountId, account);
     });
-    return { desk, random: new Random(this.options.seed, name) };
+    return { account, random: new Random(this.options.seed, name) };
   }
 
   private depositQuanta(): Quanta {
@@ -158,10 +158,10 @@ export class Sandbox {
    */
   private topUp(): void {
     const reference = `bot-funding-${new Date(this.now).toISOString().slice(0, 10)}`;
-    for (const [accountId, desk] of this.botAccounts) {
-      if (this.engine.marginTable.equity(accountId) >= desk.budgetQuanta / 2) continue;
+    for (const [accountId, account] of this.botAccounts) {
+      if (this.engine.marginTable.equity(accountId) >= account.budgetQuanta / 2) continue;
       // Refused: done before today, or the faucet's cap is reached. Rejected: the sandbox was stopped. Neither matters.
-      deposit(this.engine, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
+      deposit(this.engine, accountId, account.budgetQuanta, reference, this.stopped.signal).catch(() => {});
     }
   }
 

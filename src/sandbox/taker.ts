@@ -30,12 +30,12 @@ export class Taker {
   readonly account: BotAccount;
   private readonly random: Random;
   private step = 0;
-  private burst: { side: Side; untilBeat: number } | null = null;
+  private burst: { side: Side; untilStep: number } | null = null;
   /** Step of the order in flight; −1 = none. */
   private pendingSince = -1;
 
-  constructor(desk: BotAccount, random: Random) {
-    this.account = desk;
+  constructor(account: BotAccount, random: Random) {
+    this.account = account;
     this.random = random;
   }
 
@@ -57,10 +57,10 @@ export class Taker {
   }
 
   private planBurst(): void {
-    if (this.burst !== null && this.step >= this.burst.untilBeat) this.burst = null;
+    if (this.burst !== null && this.step >= this.burst.untilStep) this.burst = null;
     if (this.burst === null && this.occurs(1 / SECONDS_BETWEEN_BURSTS)) {
-      const untilBeat = this.step + this.random.exponential(MEAN_BURST_STEPS);
-      this.burst = { side: this.random.pick([BUY, SELL] as const), untilBeat };
+      const untilStep = this.step + this.random.exponential(MEAN_BURST_STEPS);
+      this.burst = { side: this.random.pick([BUY, SELL] as const), untilStep };
     }
   }
 

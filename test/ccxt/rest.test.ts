@@ -8,8 +8,8 @@ import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.
 import * as check from "./support/structures.ts";
 
 /**
- * Every REST method that the class claims, against a running exchange: what comes back has ccxt's structure, and says what
- * was done.
+ * Runs every REST method that the class claims against a running exchange, and checks the structures and contents of
+ * the results.
  */
 let market: Market;
 let maker: perpd;

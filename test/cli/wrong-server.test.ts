@@ -7,12 +7,12 @@ import { DEFAULT_URL } from "../../src/cli/help.ts";
 import { until } from "../e2e/support/wait.ts";
 import { type Ended, start } from "./support/program.ts";
 
-/** The commands of the built program where there is no exchange: something else answers, or nobody. */
+/** The built program's commands against something that is not an exchange, or nothing. */
 
 /** A disk without room. Linux. */
 const FULL = "/dev/full";
 
-/** A server that is no perpd; resolves with its URL. */
+/** Starts a server that is not a perpd; resolves with its URL. */
 async function serve(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -13,15 +13,15 @@ import { verifyAll } from "./verify-exchange.ts";
 const ACCOUNTS = 6;
 const CLIENTS_PER_ACCOUNT = 3;
 const FUNDS = "500000";
-/** A server is not killed before it has answered so much since its start, however slow the machine is. */
+/** Minimum number of acknowledged requests before a kill, however slow the machine is. */
 export const MIN_LOAD = 20;
 
 export interface CrashOptions {
   kills: number;
   seed: number;
-  /** Settings of the server: each start picks one of these. */
+  /** Settings of the server; each start picks one at random. */
   environments: readonly Record<string, string>[];
-  /** After each kill. */
+  /** Called after each kill. */
   onRound?: (text: string) => void;
 }
 
@@ -38,8 +38,8 @@ export interface CrashReport {
 type Ending = "LOAD" | "RECOVERY" | "IDLE" | "TERM";
 
 /**
- * Starts a real server, loads it, kills it at a random moment, starts it again on the same data folder and compares what
- * is there with every answer that was given; again and again.
+ * Starts a real server, puts it under load, kills it at a random moment, restarts it on the same data folder and
+ * compares its state with every reply that it gave. Repeats this `kills` times.
  */
 export async function runCrashRounds(options: CrashOptions): Promise<CrashReport> {
   const random = new Random(options.seed);
@@ -62,12 +62,12 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashReport
       pickSettings();
       await runRound(server, load, accounts, ending);
       const now = Date.now();
-      // A little earlier, so that nothing falls between two looks.
+      // One second earlier, so that the ranges of two checks overlap.
       await verifyAll(load, accounts, Math.max(0, verifiedAt - 1000));
       verifiedAt = now;
       options.onRound?.(`${kills + 1} ${ending}: ${load.acknowledged - begun} acknowledged`);
     }
-    // Everything since the beginning, whether or not a crash came near it.
+    // Finally checks everything since the beginning.
     await verifyAll(load, accounts, 0);
     if (/"level":(50|60)/.test(server.stderr)) findings.other.push(`the server has logged an error: ${server.stderr}`);
     return { kills, acknowledged: load.acknowledged, findings };
@@ -112,7 +112,7 @@ async function openAccounts(load: CrashLoad): Promise<AccountModel[]> {
   return accounts;
 }
 
-/** Load, the end, and a server that runs again. */
+/** One round: load, end of the server, restart. */
 async function runRound(
   server: TestServer,
   load: CrashLoad,
@@ -147,7 +147,7 @@ async function runRound(
   }
 }
 
-/** Index prices that wander a little, so that marks and margins move under the load. */
+/** Moves index prices a little, so that marks and margins change under load. */
 async function movePrices(load: CrashLoad): Promise<void> {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   while (!load.stopping) {
@@ -165,7 +165,7 @@ async function killWhileStarting(server: TestServer, afterMs: number): Promise<v
   await starting;
 }
 
-/** All that must be the same after a crash in a quiet moment: state digests, books, tickers. */
+/** Everything that a crash of an idle server must not change: state digests, books, tickers. */
 async function quietState(load: CrashLoad) {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   const { symbols, money, accounts } = await operator.get<Audit>("/operator/audit");

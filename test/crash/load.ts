@@ -16,7 +16,7 @@ import {
   updateOrder,
 } from "./model.ts";
 
-/** Around which price orders are placed, and the steps that prices and quantities are made of. */
+/** Price around which orders are placed, its tick, and possible quantities. */
 const MARKETS: Record<SymbolName, { price: number; tick: number; decimals: number; quantities: string[] }> = {
   "BTC-PERP": { price: 65_000, tick: 0.1, decimals: 1, quantities: ["0.001", "0.002", "0.005", "0.01"] },
   "ETH-PERP": { price: 3000, tick: 0.01, decimals: 2, quantities: ["0.01", "0.05", "0.1", "0.2"] },
@@ -29,19 +29,19 @@ export const indexPriceOf = (symbol: SymbolName, shift = 0): string => {
 const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 const MAX_LIVE_KEYS = 3;
 
-/** What all clients of a run share. */
+/** State that all clients of a run share. */
 export interface CrashLoad {
   readonly random: Random;
   readonly findings: Findings;
   url: string;
-  /** No new requests. */
+  /** True when clients must stop sending. */
   stopping: boolean;
-  /** Answers that said that something was done. */
+  /** Number of acknowledged changes. */
   acknowledged: number;
   nextId: number;
 }
 
-/** The answer, or null when the outcome is unknown. */
+/** Sends a request. Resolves with the reply, or null when the outcome is unknown. */
 export async function tryRequest<T>(
   load: CrashLoad,
   token: string,
@@ -53,7 +53,7 @@ export async function tryRequest<T>(
   try {
     answer = await new Api(load.url, token).request<T>(method, path, body);
   } catch (thrown) {
-    // There was an answer, and openapi.json does not allow it.
+    // The reply violates openapi.json.
     if (thrown instanceof AssertionError) load.findings.other.push(thrown.message);
     return null;
   }
@@ -67,11 +67,14 @@ export async function tryRequest<T>(
   return answer;
 }
 
-/** One of several clients of an account: one request after the other. `first`: the one that does what must not race. */
+/**
+ * One of several clients of an account; it sends one request after the other. `first`: the only one that sends requests
+ * that must not race.
+ */
 export async function runClient(load: CrashLoad, account: AccountModel, first: boolean): Promise<void> {
   while (!load.stopping) {
     await step(load, account, first);
-    // A server that is gone refuses at once.
+    // A dead server refuses at once: yield, so that this loop does not block.
     await pause(0);
   }
 }
@@ -121,7 +124,7 @@ async function placeOrder(load: CrashLoad, account: AccountModel, body: NewOrder
   await sendOrder(load, account, entry);
 }
 
-/** Also for the second time: the same id with the same body. */
+/** Also used for retries: the same id with the same body. */
 export async function sendOrder(
   load: CrashLoad,
   account: AccountModel,
@@ -159,7 +162,7 @@ async function cancelAll(load: CrashLoad, account: AccountModel): Promise<void> 
 function recordClosed(account: AccountModel, order: Order): void {
   const entry = order.clientOrderId === null ? undefined : account.orders.get(order.clientOrderId);
   if (entry === undefined) return;
-  // The cancellation may be heard of before the placement is.
+  // The reply to the cancel may arrive before that to the placement.
   entry.state = "ACKNOWLEDGED";
   updateOrder(entry, order);
 }
@@ -225,7 +228,7 @@ export async function setLeverage(
   else setting.asked.pop();
 }
 
-/** Whether there is a position to move it to does not matter: money must not be lost on the way. */
+/** The move may be refused without a position; money must never be lost. */
 async function moveMargin(load: CrashLoad, account: AccountModel): Promise<void> {
   const amount = String(load.random.between(-50, 100) || 1);
   await tryRequest(load, account.token, "POST", `/positions/${ISOLATED_SYMBOL}/margin`, { amount });
@@ -262,6 +265,6 @@ async function changeSessions(load: CrashLoad, account: AccountModel): Promise<v
     load.acknowledged++;
     account.sessions.set(token, "LIVE");
   } catch {
-    // Nobody knows the token of a session whose answer was lost.
+    // A session whose reply was lost cannot be used: its token is unknown.
   }
 }

@@ -1,11 +1,11 @@
 import { newSeed } from "../core/support/seed.ts";
 import { runCrashRounds } from "./harness.ts";
 
-/** Kills a loaded server again and again (`make crash`), and says whether anything that it had acknowledged was lost. */
+/** `make crash`: kills a server under load repeatedly, and reports whether anything acknowledged was lost. */
 
 /**
- * All on one data folder; each start with the settings that it would have, or with small segments and eager snapshots, so
- * that crashes fall into every part of the storage's work, and with its actors on one thread or on several.
+ * All rounds use one data folder. Small segments and frequent snapshots make crashes hit every part of the storage's
+ * work; several workers put actors on several threads.
  */
 const EAGER = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
 const ENVIRONMENTS = [{}, EAGER, { ...EAGER, PERPD_WORKERS: "3" }];

@@ -1,25 +1,25 @@
 import type { CreatedApiKey, Fill, LedgerEntry, NewOrder, Order, Transfer } from "../../src/client/types.ts";
 import type { PrivateKey } from "../e2e/support/wallet.ts";
 
-/** What was asked of the exchange, and what it said: everything that must still be true after a crash. */
+/** Requests and replies so far: everything that must still be true after a crash. */
 
 export const SYMBOLS = ["BTC-PERP", "ETH-PERP", "SOL-PERP"] as const;
-/** In this one every account's position is isolated. */
+/** In this symbol all accounts use isolated margin. */
 export const ISOLATED_SYMBOL = "ETH-PERP";
 export type SymbolName = (typeof SYMBOLS)[number];
 export const DEFAULT_LEVERAGE = 10;
 
-/** ASKED: no answer came, so either may be true. REFUSED: nothing was done, and nothing may be there. */
+/** ASKED: no reply, so it may have been done or not. REFUSED: nothing may exist. */
 export type RequestState = "ASKED" | "ACKNOWLEDGED" | "REFUSED";
 
 export interface OrderEntry {
   readonly body: NewOrder;
   state: RequestState;
-  /** As it was last shown. */
+  /** As the last reply showed it. */
   order: Order | null;
-  /** What the answer to its placement said had traded at once. */
+  /** Fills in the reply to the placement. */
   fills: readonly Fill[];
-  /** It has been found closed after a crash: the history must not be asked for it again before the end. */
+  /** Found closed after a crash: not read from the history again before the final check. */
   settled: boolean;
 }
 
@@ -30,37 +30,37 @@ export interface TransferEntry {
   transfer: Transfer | null;
 }
 
-/** ENDING: it was asked to end, and no answer came. */
+/** ENDING: its end was requested, without a reply. */
 export type Lifecycle = "LIVE" | "ENDING" | "ENDED";
 
 export interface KeyEntry {
-  /** null: the answer that told it was lost. */
+  /** null: the reply with the secret was lost. */
   readonly secret: string | null;
   life: Lifecycle;
 }
 
-/** All that one account has done. */
+/** Everything that one account has done. */
 export class AccountModel {
   readonly privateKey: PrivateKey;
   readonly accountId: string;
-  /** The session that is never ended. */
+  /** The main session, which is never ended. */
   readonly token: string;
   readonly sessions = new Map<string, Lifecycle>();
   readonly keys = new Map<string, KeyEntry>();
-  /** Keys that were asked for without an answer: as many may appear. */
+  /** Requests for keys without a reply: at most so many unknown keys may appear. */
   keysAsked = 0;
   /** By client order id. */
   readonly orders = new Map<string, OrderEntry>();
-  /** Orders that closed a position have no client order id: those that were told of, and how many were asked for. */
+  /** Orders that close a position have no client order id: the known ones, and the number of unanswered requests. */
   readonly closings = new Map<string, Order>();
   closingsAsked = 0;
   /** By path and reference. */
   readonly transfers = new Map<string, TransferEntry>();
-  /** What was acknowledged last, and all that was asked for since without an answer: it may have been the first of them. */
+  /** The acknowledged leverage, and unanswered requests since then, each of which may have been applied. */
   readonly leverage = new Map<SymbolName, { known: number; asked: number[] }>();
-  /** Every fill that was ever listed, by trade. */
+  /** Every fill seen so far, by trade id. */
   readonly fills = new Map<string, Fill>();
-  /** What changed its money, by entryId. */
+  /** Ledger entries by entryId. */
   readonly entries = new Map<string, LedgerEntry>();
 
   constructor(privateKey: PrivateKey, accountId: string, token: string) {
@@ -86,20 +86,20 @@ export const isOpen = (order: Order): boolean => order.status === "NEW" || order
 
 export const transferKey = (path: string, reference: string): string => `${path} ${reference}`;
 
-/** Takes in what an answer showed, unless something newer is known. */
+/** Stores an order unless a newer version is known. */
 export function updateOrder(entry: { order: Order | null }, order: Order): void {
   if (entry.order === null || order.sequence >= entry.order.sequence) entry.order = order;
 }
 
-/** Everything that was found wrong, by what it means. */
+/** All faults found, by kind. */
 export class Findings {
-  /** It was acknowledged, and is not there any more, or not as it was. */
+  /** Acknowledged, but missing or different now. */
   readonly lost: string[] = [];
-  /** It is there, but nobody asked for it, or twice. */
+  /** Present without a request, or twice. */
   readonly invented: string[] = [];
   /** Money or positions do not add up. */
   readonly unbalanced: string[] = [];
-  /** Anything else that must not happen: a 500, a server that does not start. */
+  /** Any other fault, such as a 500 or a server that does not start. */
   readonly other: string[] = [];
 
   get all(): string[] {

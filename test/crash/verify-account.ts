@@ -15,16 +15,16 @@ import {
   updateOrder,
 } from "./model.ts";
 
-/** Requests of each kind that were answered long ago, and are sent once more after each restart. */
+/** Number of acknowledged requests of each kind that are repeated after each restart. */
 const REPEATED = 5;
 const STATUS_ORDER = ["PENDING", "SENT", "COMPLETED"];
 
 /**
- * One account after a restart, against all that it was ever told. Lists are read from `since` on; what is older was
- * checked before, and with `since` 0 all of it is checked again.
+ * Checks one account after a restart against all replies that it got. Reads lists from `since` on, since older rows
+ * were checked before; `since` 0 checks everything.
  */
 export class AccountCheck {
-  /** As they are now. */
+  /** The current open orders. */
   openOrders: Order[] = [];
   private readonly load: CrashLoad;
   private readonly account: AccountModel;
@@ -51,7 +51,7 @@ export class AccountCheck {
     await this.checkSessions();
   }
 
-  /** Asks again for everything whose answer was lost, and for some of what was answered: each must be done just once. */
+  /** Repeats all unanswered requests and some acknowledged ones: each must have been done exactly once. */
   async retry(): Promise<void> {
     for (const [id, entry] of this.due(this.account.orders)) {
       const known = entry.order?.orderId ?? null;
@@ -74,7 +74,7 @@ export class AccountCheck {
     return asked;
   }
 
-  /** `known`: the id of what was found after the restart, or null when nothing was. */
+  /** `known`: the id found after the restart, or null. */
   private expectOnce(id: string, known: string | null, status: number, now: string, text: string): void {
     if (known === null) {
       if (status === 200) this.lost(`${id} is known to its retry only: ${text}`);
@@ -210,7 +210,7 @@ export class AccountCheck {
     }
   }
 
-  /** Every entry that was listed once is listed still, and as it was. */
+  /** Every entry that was listed before is still listed, unchanged. */
   private async checkLedger(): Promise<void> {
     const { entries } = this.account;
     const inList = new Set<string>();
@@ -226,7 +226,7 @@ export class AccountCheck {
       for (const id of entries.keys()) if (!inList.has(id)) this.lost(`ledger entry ${id} is listed no more`);
   }
 
-  /** The balance and the positions are what the transfers and fills add up to, to the quantum and the lot. */
+  /** Balance and positions equal the sum of transfers and fills, exact to the quantum and the lot. */
   private async checkMoney(): Promise<void> {
     const { account } = this;
     let money = 0n;
@@ -285,7 +285,7 @@ export class AccountCheck {
       if (account.keysAsked < 0) this.invented(`key ${apiKey}`);
       account.keys.set(apiKey, { secret: null, life: "LIVE" });
     }
-    // Those that have not come by now never will.
+    // Keys that do not exist by now were never created.
     account.keysAsked = 0;
     for (const [apiKey, key] of account.keys) {
       if (key.life === "LIVE" && !listed.has(apiKey)) this.lost(`key ${apiKey}`);
@@ -308,12 +308,12 @@ export class AccountCheck {
       if (life === "LIVE" && status !== 200) this.lost("a session");
       if (life === "ENDED" && status !== 401) this.lost("the end of a session");
       if (status === 200) this.account.sessions.set(token, "LIVE");
-      // An ended one was looked at once: that will do.
+      // An ended session is checked once.
       else this.account.sessions.delete(token);
     }
   }
 
-  /** All pages of a list. */
+  /** Reads all pages of a list. */
   private async pages<T>(path: string, sinceOnly = true): Promise<T[]> {
     const rows: T[] = [];
     const from = sinceOnly && this.since > 0 ? `&startTime=${this.since}` : "";

@@ -6,10 +6,12 @@ import type { CrashLoad } from "./load.ts";
 import { type AccountModel, SYMBOLS, type SymbolName } from "./model.ts";
 import { AccountCheck } from "./verify-account.ts";
 
-/** What the server itself deposits into a new data folder: 100,000 for the demo account, 1,000,000 for the insurance fund. */
+/**
+ * Deposits of the server itself into a new data folder: 100,000 for the demo account, 1,000,000 for the insurance fund.
+ */
 const SEEDED = 100_000_000_000n + 1_000_000_000_000n;
 
-/** Everything after a restart, against everything before it. `since` 0: from the beginning. */
+/** Checks the whole exchange after a restart against everything before it. `since` 0: from the beginning. */
 export async function verifyAll(load: CrashLoad, accounts: readonly AccountModel[], since: number): Promise<void> {
   const checks = accounts.map((account) => new AccountCheck(load, account, since));
   await Promise.all(checks.map((check) => check.run()));
@@ -38,7 +40,7 @@ async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): P
     unbalanced.push(`audit: ${audit.money} of money, but transfers add up to ${decimal(due)}`);
 }
 
-/** The public book is what the accounts' open orders add up to, of an iceberg no more than a slice. */
+/** The public book equals the sum of the accounts' open orders, with at most one slice of each iceberg. */
 async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
   const book = await new Api(load.url).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
   for (const side of ["BUY", "SELL"] as const) {
@@ -63,7 +65,7 @@ async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly O
   }
 }
 
-/** Every trade has two sides, and is in the public trades, the ticker and the candles once. */
+/** Every trade has two sides, and counts once in public trades, ticker and candles. */
 async function checkTrades(load: CrashLoad, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
   const { lost, invented, unbalanced } = load.findings;
   const api = new Api(load.url);

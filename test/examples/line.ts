@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A line to a port of this machine, on a port of its own, that can be cut and mended. `port` is asked for each connection. */
+/** A TCP proxy to a port of this machine that can be cut and restored. `port` is read for each connection. */
 export class Line {
   private readonly sockets = new Set<Socket>();
   private readonly server;
@@ -16,7 +16,7 @@ export class Line {
       const far = connect(port(), "127.0.0.1");
       for (const socket of [near, far]) {
         this.sockets.add(socket);
-        // What is cut has nothing to say of it.
+        // Errors of cut connections do not matter.
         socket.on("error", () => {});
         socket.on("close", () => {
           this.sockets.delete(socket);

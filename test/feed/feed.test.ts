@@ -9,10 +9,10 @@ import { Refused } from "../../src/core/protocol/replies.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { PLAIN } from "../core/support/instruments.ts";
 
-/** Only the test lets time pass. */
+/** Only the test advances the time. */
 const POLL_MS = 60_000;
 
-/** A road to one symbol that takes index prices as it would, unless it has no room. */
+/** An engine with one symbol that accepts index prices unless its queue is full. */
 function engineOf(given: number[]) {
   const guard = new JumpGuard();
   const state = { indexTicks: 0, hasRoom: true };
@@ -38,7 +38,7 @@ async function start(given: number[]) {
   const settings = { sources: [{ exchange: "other" }], ...rules };
   const open = async () => ({ fetchTicker: async () => ({ last: source.price }) });
   const feed = await Feed.open({ engine, settings, open, log, now: () => 0, monotonic: () => 0 });
-  /** It is asked for a price, and what it says is put together. */
+  /** Polls a price and publishes the combined one. */
   const poll = async (): Promise<void> => {
     feed.start();
     await new Promise(setImmediate);

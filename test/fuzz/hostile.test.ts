@@ -4,7 +4,7 @@ import { takeSeed } from "../core/support/seed.ts";
 import { AttackedExchange } from "./hostile/attacked-exchange.ts";
 import { HOSTILE_STAGES } from "./hostile/stages.ts";
 
-/** Of each stage; `make fuzz` runs them whole. */
+/** Share of each stage's inputs; `make fuzz` runs all. */
 const SHARE = 0.02;
 
 for (const { name, runs, run } of HOSTILE_STAGES)

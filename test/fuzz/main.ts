@@ -7,7 +7,7 @@ import { RESUMING_STAGE } from "./resuming-stage.ts";
 import { SIMULATION_STAGES } from "./simulation-stages.ts";
 import type { FuzzStage } from "./stage.ts";
 
-/** `make fuzz`: everything that is thrown at the exchange at random, stage by stage. SEED= repeats, RUNS= sets inputs. */
+/** `make fuzz`: all randomised tests, stage by stage. SEED= repeats a run, RUNS= sets the number of inputs. */
 
 const STAGES: readonly FuzzStage[] = [
   ...SIMULATION_STAGES,

@@ -5,7 +5,10 @@ import type { FuzzStage } from "./stage.ts";
 const SIMULATION_STEPS = 1000;
 const MARGIN_STEPS = 4000;
 
-/** The exchange under a scheduler that kills, delays and cuts the power: test/simulation. Its inputs are steps. */
+/**
+ * The exchange under a scheduler that kills threads, delays them and cuts the power: test/simulation. One input is one
+ * step.
+ */
 const simulation: FuzzStage = {
   name: "simulation",
   runs: 250_000,
@@ -21,7 +24,7 @@ const simulation: FuzzStage = {
   },
 };
 
-/** Funding and liquidations: random days, audited, closed and replayed. Its inputs are steps. */
+/** Funding and liquidations: random markets, audited, closed and replayed. One input is one step. */
 const margin: FuzzStage = {
   name: "margin",
   runs: 1_000_000,

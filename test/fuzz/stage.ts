@@ -1,8 +1,8 @@
-/** One kind of attack, which one seed repeats as far as the machine allows: its inputs, not their timing. */
+/** One kind of randomised test. A seed repeats its inputs, but not their timing. */
 export interface FuzzStage {
   readonly name: string;
-  /** Inputs of a whole run (`make fuzz`); in `make test` it is a share of them. */
+  /** Inputs of a full run (`make fuzz`); `make test` runs a share of them. */
   readonly runs: number;
-  /** Throws at the first fault, and names the input that showed it. */
+  /** Throws at the first fault and names its input. */
   run(seed: number, runs: number, say: (line: string) => void): Promise<void>;
 }

@@ -13,8 +13,8 @@ const isPlace = ({ type }: Message): boolean => type === PlaceOrder.code;
 const isCancel = ({ type }: Message): boolean => type === CancelOrder.code;
 const isBid = (command: Message): boolean => isPlace(command) && (command as Place).side === BUY;
 
-function beat(maker: Maker, beats = 1): void {
-  for (let i = 0; i < beats; i++) {
+function step(maker: Maker, steps = 1): void {
+  for (let i = 0; i < steps; i++) {
     maker.cancelStaleQuotes();
     maker.placeMissingQuotes();
   }
@@ -23,14 +23,14 @@ function beat(maker: Maker, beats = 1): void {
 /** A maker past its first cancel-all, with its first quotes waiting for an answer. */
 function startMaker(): { engine: ScriptedEngine; maker: Maker } {
   const engine = new ScriptedEngine();
-  const maker = new Maker(engine.desk, new Random(1, "maker"));
-  beat(maker);
+  const maker = new Maker(engine.account, new Random(1, "maker"));
+  step(maker);
   assert.deepEqual(
     engine.commands().map(({ type }) => type),
     [CancelAll.code],
   );
   engine.answer(done);
-  beat(maker);
+  step(maker);
   return { engine, maker };
 }
 
@@ -61,27 +61,27 @@ test("commands lost with the symbol's thread are handled: quotes are sent again,
   const { engine, maker } = startMaker();
   assert.equal(engine.places().length, 18);
   engine.lose();
-  beat(maker);
+  step(maker);
   assert.equal(engine.places().length, 18);
   engine.answer(engine.accepted);
   engine.market.indexTicks = 700_000;
-  beat(maker, 50);
+  step(maker, 50);
   assert.ok(engine.commands().some(isCancel));
   engine.lose();
-  beat(maker, 50);
+  step(maker, 50);
   assert.ok(engine.commands().some(({ type }) => type === CancelAll.code));
 });
 
 test("nothing is sent while the index does not move", () => {
   const { engine, maker } = quotingMaker();
-  beat(maker, 200);
+  step(maker, 200);
   assert.deepEqual(engine.commands(), []);
 });
 
 test("a small move replaces only the stale quotes, cancel before place", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 650_090;
-  beat(maker);
+  step(maker);
   const types = engine.commands().map(({ type }) => type);
   const cancels = types.filter((type) => type === CancelOrder.code).length;
   assert.ok(cancels >= 2 && cancels <= 8, `${cancels} cancels`);
@@ -91,12 +91,12 @@ test("a small move replaces only the stale quotes, cancel before place", () => {
 test("a filled or closed level is quoted again", () => {
   const { engine, maker, bids, asks } = quotingMaker();
   maker.onFilled(bids[0]!, 1);
-  beat(maker);
+  step(maker);
   assert.deepEqual(engine.commands(), []);
   maker.onFilled(bids[0]!, 1_000_000);
   maker.onClosed(asks[3]!);
   maker.onClosed(12345);
-  beat(maker);
+  step(maker);
   assert.deepEqual(
     engine.places().map(({ side }) => side),
     [BUY, SELL],
@@ -108,33 +108,33 @@ test("bids never cross own asks that are still in flight", () => {
   engine.answer(engine.accepted, isBid);
   const asks = engine.places().map(({ priceTicks }) => priceTicks);
   engine.market.indexTicks = 660_000;
-  beat(maker, 3);
+  step(maker, 3);
   const bids = engine.places().filter(({ side }) => side === BUY);
   assert.ok(bids.every(({ priceTicks }) => priceTicks < Math.min(...asks)));
   engine.answer(done, isCancel);
   engine.answer(engine.accepted, (command) => isPlace(command) && !isBid(command));
-  beat(maker, 2);
+  step(maker, 2);
   assert.equal(engine.places().filter(({ side }) => side === BUY).length, 9);
 });
 
 test("position plus open orders of a side never exceed three budgets", () => {
   const { engine, maker, bids, asks } = quotingMaker();
-  const limitLots = engine.desk.lotsFor(3 * BUDGET_QUANTA);
-  engine.desk.positionLots = Math.floor(limitLots * 0.95);
+  const limitLots = engine.account.lotsFor(3 * BUDGET_QUANTA);
+  engine.account.positionLots = Math.floor(limitLots * 0.95);
   maker.onClosed(bids[8]!);
   maker.onClosed(asks[8]!);
-  beat(maker);
+  step(maker);
   assert.ok(engine.places().every(({ side }) => side === SELL));
 });
 
 test("a long maker asks nearer to the index than it bids, and a short one the reverse", () => {
   for (const sign of [1, -1]) {
     const engine = new ScriptedEngine();
-    engine.desk.positionLots = sign * Math.floor(engine.desk.lotsFor(3 * BUDGET_QUANTA) / 2);
-    const maker = new Maker(engine.desk, new Random(1, "maker"));
-    beat(maker);
+    engine.account.positionLots = sign * Math.floor(engine.account.lotsFor(3 * BUDGET_QUANTA) / 2);
+    const maker = new Maker(engine.account, new Random(1, "maker"));
+    step(maker);
     engine.answer(done);
-    beat(maker);
+    step(maker);
     const places = engine.places();
     const toAsk = Math.min(...places.filter(({ side }) => side === SELL).map((p) => p.priceTicks)) - 650_000;
     const toBid = 650_000 - Math.max(...places.filter(({ side }) => side === BUY).map((p) => p.priceTicks));
@@ -150,13 +150,13 @@ test("after a margin refusal the maker waits, quotes smaller sizes, and recovers
   const lots = (): number => engine.places().reduce((sum, place) => sum + place.quantityLots, 0);
   const first = lots();
   engine.answer(engine.refused("INSUFFICIENT_MARGIN"), isPlace);
-  beat(maker, 7);
+  step(maker, 7);
   assert.deepEqual(engine.commands(), []);
-  beat(maker, 3);
+  step(maker, 3);
   assert.ok(lots() < first / 8, `${lots()} of ${first}`);
   engine.answer(engine.refused("POST_ONLY_WOULD_TRADE"), isPlace);
-  beat(maker, 2000);
-  assert.equal(engine.desk.sizeFactor, 1);
+  step(maker, 2000);
+  assert.equal(engine.account.sizeFactor, 1);
 });
 
 test("a refused cancel of an open order leads to a resync", () => {
@@ -164,7 +164,7 @@ test("a refused cancel of an open order leads to a resync", () => {
   engine.market.indexTicks = 651_000;
   maker.cancelStaleQuotes();
   engine.answer(engine.refused("SYMBOL_HALTED"), isCancel);
-  beat(maker);
+  step(maker);
   assert.deepEqual(
     engine.commands().map(({ type }) => type),
     [CancelAll.code],
@@ -178,14 +178,14 @@ test("in a halt without cancels the maker retries every two seconds, and quotes 
   maker.cancelStaleQuotes();
   engine.answer(halted, isCancel);
   for (let i = 0; i < 3; i++) {
-    beat(maker, 8);
+    step(maker, 8);
     assert.deepEqual(
       engine.commands().map(({ type }) => type),
       [CancelAll.code],
     );
     engine.answer(i < 2 ? halted : done);
   }
-  beat(maker);
+  step(maker);
   assert.equal(engine.places().length, 18);
 });
 
@@ -195,19 +195,19 @@ test("a cancel that arrives after the fill needs no resync", () => {
   maker.cancelStaleQuotes();
   for (const command of engine.commands()) maker.onFilled((command as Cancel).orderId, 1_000_000);
   engine.answer(engine.refused("ORDER_NOT_FOUND"), isCancel);
-  beat(maker);
+  step(maker);
   assert.ok(engine.commands().every(isPlace));
 });
 
 test("a maker sends nothing without an index price or with full rings", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 0;
-  beat(maker, 10);
+  step(maker, 10);
   assert.deepEqual(engine.commands(), []);
   engine.market.indexTicks = 660_000;
   engine.full = true;
-  beat(maker, 10);
+  step(maker, 10);
   engine.full = false;
-  beat(maker);
+  step(maker);
   assert.equal(engine.commands().length, 36);
 });

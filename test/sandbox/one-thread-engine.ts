@@ -17,7 +17,7 @@ interface Asked {
   onReply(transaction: ReleasedTransaction): void;
 }
 
-/** The real actors behind a road without threads, disk or clock: commands wait until drain() takes them, in order. */
+/** The real actors behind an engine without threads, disk or clock: commands wait until drain() runs them, in order. */
 export class OneThreadEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
@@ -26,11 +26,11 @@ export class OneThreadEngine implements Engine {
   readonly instruments: Instrument[];
   readonly marginTable = MarginTable.allocate(1024);
   time = Date.UTC(2026, 0, 1);
-  /** While true every ask is turned away, as by full rings. */
+  /** While true every request is refused, as by full rings. */
   full = false;
   /** While true replies are lost, as with a worker that dies. */
   deaf = false;
-  /** Everything that was ever asked. */
+  /** All commands so far. */
   readonly asked: { actorId: number; command: Message }[] = [];
   readonly refusals: string[] = [];
   private readonly actors = new Map<number, Actor>();
@@ -54,7 +54,7 @@ export class OneThreadEngine implements Engine {
     return true;
   }
 
-  /** Takes everything that waits, also what the replies to it ask. */
+  /** Runs all pending commands, including those that replies send. */
   drain(): void {
     this.draining = true;
     for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
@@ -65,7 +65,7 @@ export class OneThreadEngine implements Engine {
     this.draining = false;
   }
 
-  /** Asks and takes the answer at once. */
+  /** Sends a command and returns its reply. */
   replies(actorId: number, command: Message): Message[] {
     let replies: Message[] = [];
     this.request(actorId, command, (transaction) => {

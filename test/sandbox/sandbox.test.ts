@@ -15,7 +15,7 @@ import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { hashToken } from "../../src/wire/token.ts";
 import { OneThreadEngine } from "./one-thread-engine.ts";
 
-const BEATS_PER_SECOND = 1000 / STEP_MS;
+const STEPS_PER_SECOND = 1000 / STEP_MS;
 const BTC = 1;
 /** Of 500,000 USDC at a time: three times for a maker, a fifth for a taker, and room for a move of the price. */
 const POSITION_LIMIT_USDC = 3 * 500_000 * 1.1;
@@ -41,7 +41,7 @@ async function startSandbox(engine: OneThreadEngine, options: Partial<SandboxOpt
 }
 
 function run(engine: OneThreadEngine, seconds: number, each: () => void = () => {}): void {
-  for (let beat = 0; beat < seconds * BEATS_PER_SECOND; beat++) {
+  for (let step = 0; step < seconds * STEPS_PER_SECOND; step++) {
     engine.time += STEP_MS;
     mock.timers.tick(STEP_MS);
     engine.drain();

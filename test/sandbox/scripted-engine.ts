@@ -14,7 +14,7 @@ export const BUDGET_QUANTA = 500_000e6;
 export type Place = MessageOf<typeof PlaceOrder>;
 export type Cancel = MessageOf<typeof CancelOrder>;
 
-/** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
+/** An engine that does nothing by itself: the test sees each command and decides its reply and when. */
 export class ScriptedEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
@@ -23,7 +23,7 @@ export class ScriptedEngine implements Engine {
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
   readonly marginTable = MarginTable.allocate(1024);
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
-  readonly desk = new BotAccount(this, this.market, ACCOUNT, BUDGET_QUANTA);
+  readonly account = new BotAccount(this, this.market, ACCOUNT, BUDGET_QUANTA);
   full = false;
   private waiting: { command: Message; onReply: OnReply }[] = [];
   private nextOrderId = 257;
@@ -34,7 +34,7 @@ export class ScriptedEngine implements Engine {
     return true;
   }
 
-  /** What waits for an answer. */
+  /** Commands without a reply. */
   places(): Place[] {
     return this.waiting.map(({ command }) => command).filter((c): c is Place => c.type === PlaceOrder.code);
   }
@@ -42,7 +42,7 @@ export class ScriptedEngine implements Engine {
     return this.waiting.map(({ command }) => command);
   }
 
-  /** Answers those that `which` picks; an order gets the next id, which `reply` may use. */
+  /** Replies to the commands that `which` selects; an order gets the next id, which `reply` may use. */
   answer(reply: (command: Message) => Message, which: (command: Message) => boolean = () => true): void {
     const picked = this.waiting.filter(({ command }) => which(command));
     this.waiting = this.waiting.filter((entry) => !picked.includes(entry));
@@ -51,7 +51,7 @@ export class ScriptedEngine implements Engine {
       onReply({ actorId: 1, sequence: 1, time: 0, eventCount: 0, messages: [reply(command)] });
   }
 
-  /** The actor dies before it has done any of what waits. */
+  /** The actor dies before it executes any pending command. */
   lose(): void {
     for (const { onReply } of this.waiting.splice(0)) onReply(null);
   }

@@ -6,10 +6,10 @@ import { Taker } from "../../src/sandbox/taker.ts";
 import { BUDGET_QUANTA, type Place, ScriptedEngine } from "./scripted-engine.ts";
 
 /** Runs a taker for `beats`, each of its orders answered at once by `fill`. */
-function runTaker(engine: ScriptedEngine, beats: number, fill: (place: Place) => void, seed = 1): Place[] {
-  const taker = new Taker(engine.desk, new Random(seed, "taker"));
+function runTaker(engine: ScriptedEngine, steps: number, fill: (place: Place) => void, seed = 1): Place[] {
+  const taker = new Taker(engine.account, new Random(seed, "taker"));
   const orders: Place[] = [];
-  for (let i = 0; i < beats; i++) {
+  for (let i = 0; i < steps; i++) {
     taker.trade();
     const [place, ...more] = engine.places();
     assert.equal(more.length, 0);
@@ -24,7 +24,7 @@ function runTaker(engine: ScriptedEngine, beats: number, fill: (place: Place) =>
 const fillAll =
   (engine: ScriptedEngine) =>
   (place: Place): void => {
-    engine.desk.positionLots += place.side === BUY ? place.quantityLots : -place.quantityLots;
+    engine.account.positionLots += place.side === BUY ? place.quantityLots : -place.quantityLots;
   };
 
 test("a taker sends about one order per second, at market or with a limit near the mark, all IOC", () => {
@@ -35,7 +35,7 @@ test("a taker sends about one order per second, at market or with a limit near t
   assert.ok(market.length > orders.length / 2 && market.length < orders.length);
   for (const order of orders) {
     assert.equal(order.timeInForce, IOC);
-    assert.ok(order.quantityLots >= engine.desk.minOrderLots());
+    assert.ok(order.quantityLots >= engine.account.minOrderLots());
     if (order.orderType === MARKET) assert.equal(order.priceTicks, 0);
     else {
       const away = (order.priceTicks / 650_000 - 1) * (order.side === BUY ? 1 : -1);
@@ -46,12 +46,12 @@ test("a taker sends about one order per second, at market or with a limit near t
 
 test("the position stays within a fifth of the budget even when only buys fill", () => {
   const engine = new ScriptedEngine();
-  const limitLots = engine.desk.lotsFor(0.2 * BUDGET_QUANTA);
+  const limitLots = engine.account.lotsFor(0.2 * BUDGET_QUANTA);
   const orders = runTaker(engine, 20_000, (place) => {
-    if (place.side === BUY) engine.desk.positionLots += place.quantityLots;
-    assert.ok(engine.desk.positionLots <= limitLots, `${engine.desk.positionLots} lots`);
+    if (place.side === BUY) engine.account.positionLots += place.quantityLots;
+    assert.ok(engine.account.positionLots <= limitLots, `${engine.account.positionLots} lots`);
   });
-  assert.ok(engine.desk.positionLots > limitLots / 2);
+  assert.ok(engine.account.positionLots > limitLots / 2);
   const last = orders.slice(-50);
   assert.ok(last.filter(({ side }) => side === BUY).length < 10);
 });
@@ -59,7 +59,7 @@ test("the position stays within a fifth of the budget even when only buys fill",
 test("some minutes have bursts", () => {
   const engine = new ScriptedEngine();
   const times: number[] = [];
-  const taker = new Taker(engine.desk, new Random(3, "taker"));
+  const taker = new Taker(engine.account, new Random(3, "taker"));
   for (let i = 0; i < 4 * 1200; i++) {
     taker.trade();
     if (engine.places().length === 0) continue;
@@ -75,19 +75,19 @@ test("some minutes have bursts", () => {
 
 test("a taker has one order in flight, and gives up a lost one", () => {
   const engine = new ScriptedEngine();
-  const taker = new Taker(engine.desk, new Random(1, "taker"));
-  const beats: number[] = [];
+  const taker = new Taker(engine.account, new Random(1, "taker"));
+  const steps: number[] = [];
   for (let i = 0; i < 400; i++) {
     taker.trade();
-    if (engine.places().length > beats.length) beats.push(i);
+    if (engine.places().length > steps.length) steps.push(i);
   }
-  assert.ok(beats.length >= 2);
-  for (let i = 1; i < beats.length; i++) assert.ok(beats[i]! - beats[i - 1]! >= 80, beats.join());
+  assert.ok(steps.length >= 2);
+  for (let i = 1; i < steps.length; i++) assert.ok(steps[i]! - steps[i - 1]! >= 80, steps.join());
 });
 
 test("an order that could not be sent is not awaited", () => {
   const engine = new ScriptedEngine();
-  const taker = new Taker(engine.desk, new Random(1, "taker"));
+  const taker = new Taker(engine.account, new Random(1, "taker"));
   let tries = 0;
   const ask = engine.request.bind(engine);
   engine.request = (...sent) => {
@@ -101,8 +101,8 @@ test("an order that could not be sent is not awaited", () => {
 
 test("after a margin refusal the taker sends smaller orders", () => {
   const engine = new ScriptedEngine();
-  const taker = new Taker(engine.desk, new Random(1, "taker"));
-  while (engine.desk.sizeFactor > 0.1) {
+  const taker = new Taker(engine.account, new Random(1, "taker"));
+  while (engine.account.sizeFactor > 0.1) {
     taker.trade();
     if (engine.places().length > 0) engine.answer(engine.refused("INSUFFICIENT_MARGIN"));
   }

@@ -3,12 +3,12 @@ import { type Dict, Precise } from "ccxt";
 import type { perpd } from "../../../src/ccxt/index.ts";
 
 /**
- * What ccxt's manual says of each structure, as its own test-suite checks it for every exchange: keys that must be there,
- * types, and what must hold between them. Numbers are compared as the decimals that they print as.
+ * Checks of ccxt's structures, as its own test-suite does for every exchange: required keys, types, and relations
+ * between values. Numbers are compared as printed decimals.
  */
 
 type Kind = "number" | "string" | "boolean" | "object" | "array";
-/** A "?" behind it: the key must be there, but may be undefined. */
+/** With "?": the key must exist, but may be undefined. */
 type Format = Readonly<Record<string, Kind | `${Kind}?`>>;
 
 const FIRST_BLOCK = Date.UTC(2009, 0, 3);
@@ -46,7 +46,7 @@ function notNegative(entry: Dict, ...keys: string[]): void {
     if (entry[key] !== undefined) assert.ok(entry[key] >= 0, `${key} of ${JSON.stringify(entry)}`);
 }
 
-/** A whole millisecond of this age, that `datetime` says again. */
+/** A whole millisecond of this age, repeated in `datetime`. */
 function hasTime(exchange: perpd, entry: Dict, key = "timestamp", datetimeKey = "datetime"): void {
   const time = entry[key];
   assert.ok(Number.isInteger(time), `${key} of ${JSON.stringify(entry)}`);
@@ -152,7 +152,7 @@ export function checkTicker(exchange: perpd, ticker: Dict, symbol: string): void
     assert.equal(Precise.stringSub(text(ticker.close), text(ticker.open)), text(ticker.change));
 }
 
-/** `limit`: how many levels a side were asked for. */
+/** `limit`: requested levels per side. */
 export function checkOrderBook(exchange: perpd, book: Dict, symbol: string, limit = 1000): void {
   hasFormat(book, { symbol: "string", bids: "array", asks: "array", nonce: "number" });
   hasTime(exchange, book);

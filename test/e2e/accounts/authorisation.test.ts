@@ -15,18 +15,18 @@ import { inTime, until } from "../support/wait.ts";
 import { login } from "../support/wallet.ts";
 
 /**
- * The matrix of who may do what: every endpoint, channel and op, against every way not to be allowed. What stands in no
- * table here fails, so whoever adds an endpoint says who may use it.
+ * The access matrix: every endpoint, channel and operation against every kind of missing permission. Anything missing
+ * in these tables fails, so a new endpoint must be entered here.
  */
 
 type Access = "PUBLIC" | "READ" | "TRADE" | "WITHDRAW" | "SESSION" | "OPERATOR";
 
-/** Who may, and a request that would be taken from them. `:order`, `:key`: those of the account that is attacked. */
+/** The access level, and a request that would succeed with it. `:order`, `:key`: ids of the attacked account. */
 interface Endpoint {
   access: Access;
   path?: string;
   body?: object;
-  /** What another account is told that names the attacked one's; none where no name is given. */
+  /** The error for another account that uses the attacked one's ids; none where no id is given. */
   foreign?: ErrorCode;
 }
 
@@ -87,7 +87,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
     path: "/market/open-interest/history?symbol=BTC-PERP&interval=1h",
   },
   "POST /auth/challenge": { access: "PUBLIC", body: { address: `0x${"0".repeat(40)}` } },
-  // Who it lets in is told by the signature: see auth.test.ts.
+  // The signature decides who gets access: see auth.test.ts.
   "POST /auth/login": { access: "PUBLIC" },
   "POST /auth/logout": { access: "SESSION" },
   "GET /auth/sessions": { access: "SESSION" },
@@ -155,7 +155,7 @@ let outlived: string;
 const ALL = ["READ", "TRADE", "WITHDRAW"];
 
 before(async () => {
-  // Where sessions live for a second, one is opened; then they live longer.
+  // Opens a session while sessions live for a second; then they live longer.
   earlier = await startServer({ environment: { PERPD_SESSION_TTL_MS: "1000" } });
   outlived = (await login(earlier.url)).token;
   const endsAt = Date.now() + 1000;

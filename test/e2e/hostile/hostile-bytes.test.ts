@@ -24,8 +24,8 @@ function request(...lines: string[]): string {
 }
 
 /**
- * Silence, a closed connection or a 4xx of the table; never anything that was done. 505 is what uWebSockets.js answers
- * by itself to a line that does not end in HTTP/1.1, such as the rest of a body whose length was a lie.
+ * Allowed: silence, a closed connection or a 4xx; never an executed request. 505 comes from uWebSockets.js for a line
+ * that does not end in HTTP/1.1, such as the rest of a body with a wrong length.
  */
 function checkRefused(what: string, answer: RawAnswer): void {
   for (const [, status] of answer.text.matchAll(/HTTP\/1\.1 (\d+)/g))

@@ -137,8 +137,8 @@ test("on a nearly full disk orders and transfers are refused, cancels and reads 
 test("on a suddenly full disk nothing is acknowledged that is not on disk, and service resumes when there is room", {
   skip,
 }, async (t) => {
-  // Without the guard LMDB meets the end of the disk. Its failed commit leaves the process unfit to end as it should
-  // (lmdb-js then frees memory twice), so how it ends is not looked at; what was acknowledged is.
+  // Without the guard LMDB hits the full disk. Its failed commit prevents a clean end (lmdb-js frees memory twice), so
+  // only what was acknowledged is checked.
   const server = newServer(t, 0);
   await server.start();
   const alice = await openClient(server);

@@ -15,7 +15,7 @@ export type Headers = Record<string, string>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Small HTTP client that shows everything of an answer. Rejects when there is none, or one that openapi.json forbids. */
+/** HTTP client that returns the whole response. Rejects without a response, or when openapi.json does not allow it. */
 export class Api {
   readonly url: string;
   readonly token: string | undefined;
@@ -35,10 +35,10 @@ export class Api {
         {
           method,
           agent,
-          // A socket's address has no brackets, other than a URL's.
+          // A socket's address has no brackets, unlike a URL's.
           hostname: hostname.replace(/^\[|\]$/g, ""),
           port,
-          // As it is: a URL would straighten out what is meant to be crooked.
+          // Sent unchanged: a URL object would normalise paths that are meant to be malformed.
           path: pathname + path,
           headers: {
             ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
@@ -67,7 +67,7 @@ export class Api {
     });
   }
 
-  /** The body of an answer that must have this status. */
+  /** Sends a request that must succeed with this status; resolves with the body. */
   async call<T>(status: number, method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.request<T>(method, path, body);
     assert.equal(
@@ -82,7 +82,7 @@ export class Api {
     return this.call(200, "GET", path);
   }
 
-  /** The error of a request that must be refused with this code, and with the status that the code has. */
+  /** Sends a request that must be refused with this code and its status; resolves with the error. */
   async refused(code: ErrorCode, method: string, path: string, body?: unknown, headers?: Headers): Promise<ErrorBody> {
     const answer = await this.request<ErrorBody>(method, path, body, headers);
     checkError(answer);
@@ -95,7 +95,7 @@ export class Api {
   }
 }
 
-/** Every error has the same shape, a code of the table and the status of that code. */
+/** Checks the fields of an error, and its code and status against the table. */
 export function checkError(answer: Answer<unknown>): void {
   const { code, message, retryable, requestId, serverTime, ...rest } = answer.body as ErrorBody;
   assert.ok(Object.hasOwn(ERRORS, code), `${answer.status} ${answer.text.slice(0, 500)}: a code of the table`);

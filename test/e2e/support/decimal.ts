@@ -1,4 +1,4 @@
-/** Exact decimals for the tests' own sums, as whole millionths. */
+/** Exact decimal arithmetic for tests, in whole millionths. */
 const MILLION = 1_000_000n;
 
 export function millionths(text: string): bigint {
@@ -14,7 +14,7 @@ export function decimal(value: bigint): string {
   return `${value < 0n ? "-" : ""}${digits.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** a × b, which must come out in whole millionths. */
+/** a × b. Throws unless the product is a whole number of millionths. */
 export function times(a: string, b: string): string {
   const product = millionths(a) * millionths(b);
   if (product % MILLION !== 0n) throw new Error(`${a} × ${b} is finer than a millionth`);

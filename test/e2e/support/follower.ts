@@ -27,13 +27,13 @@ const CHANNELS: ChannelRequest[] = [
   { channel: "balance" },
 ];
 
-/** Keeps an account's whole state and a market's books up from the streams alone, over as many connections as it takes. */
+/** Builds an account's whole state and a market's books from the streams alone, over any number of connections. */
 export class Follower {
   readonly stream: Stream;
-  /** Every trade and fill that has passed since the streams began, by id. */
+  /** Every trade and fill since the streams began, by id. */
   readonly trades = new Set<string>();
   readonly fills = new Map<string, Fill>();
-  /** How often a connection began with what was missed instead of a snapshot. */
+  /** How often a connection resumed instead of starting with a snapshot. */
   resumed = 0;
   private readonly trader: Trader;
   private readonly book = new LocalOrderBook();
@@ -63,13 +63,13 @@ export class Follower {
     this.stream = client.stream(CHANNELS, { onMessage: (message) => this.take(message) });
   }
 
-  /** Ends the connection without a word, as a network does. */
+  /** Drops the connection without a close frame, as a network failure does. */
   cut(): void {
     this.justCut = true;
     this.socket?.terminate();
   }
 
-  /** Null when all is as the exchange has it, else the first thing that is not (yet). */
+  /** Resolves with null when everything equals the exchange's state, else with the first difference. */
   async difference(): Promise<string | null> {
     const { trader } = this;
     const [book, top] = await Promise.all(

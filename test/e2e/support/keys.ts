@@ -4,14 +4,14 @@ import { type Answer, Api, type Headers } from "./api.ts";
 import type { TestServer } from "./server.ts";
 import type { Trader } from "./trader.ts";
 
-/** What a request signed with an API key carries. */
+/** The headers of a request signed with an API key. */
 export function signed(key: CreatedApiKey, method: string, path: string, body = "", timestamp = Date.now()): Headers {
   const text = `${timestamp}${method}/v1${path}${body}`;
   const signature = createHmac("sha256", key.secret).update(text).digest("hex");
   return { "x-api-key": key.apiKey, "x-timestamp": String(timestamp), "x-signature": signature };
 }
 
-/** A program that has an API key. */
+/** A client with an API key. */
 export class KeyHolder extends Api {
   readonly key: CreatedApiKey;
   private last = 0;
@@ -22,14 +22,14 @@ export class KeyHolder extends Api {
   }
 
   override request<T>(method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer<T>> {
-    // No two signatures are the same: each is made at a millisecond of its own.
+    // Each signature has its own millisecond, so no two are equal.
     this.last = Math.max(Date.now(), this.last + 1);
     const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
     return super.request(method, path, text, { ...signed(this.key, method, path, text, this.last), ...headers });
   }
 }
 
-/** A new API key of the trader's; `more`: its limits. */
+/** Creates an API key for the trader; `more`: its limits. */
 export async function openKey(
   server: TestServer,
   trader: Trader,

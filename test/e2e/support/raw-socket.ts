@@ -5,7 +5,7 @@ const HANDSHAKE =
   "GET /v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-/** A raw connection that has become a WebSocket. Nothing is read of it until it is told to. */
+/** Opens a raw connection and upgrades it to a WebSocket. It is paused: nothing is read until resume(). */
 export function upgrade(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -34,7 +34,7 @@ export function frame(head: number, payload: Buffer): Buffer {
 /** A message as a text frame. */
 export const textFrame = (message: object): Buffer => frame(0x81, Buffer.from(JSON.stringify(message)));
 
-/** Resolves with the last of what was still to be read, once the server has closed the connection. */
+/** Resolves with the last 4 KiB when the server has closed the connection. */
 export function readToEnd(socket: Socket): Promise<Buffer> {
   return new Promise((resolve) => {
     let last = Buffer.alloc(0);

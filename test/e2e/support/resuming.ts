@@ -10,19 +10,19 @@ import { Operator, openTrader, type Trader } from "./trader.ts";
 import { pause, until } from "./wait.ts";
 
 const IN_FLIGHT = 16;
-/** Between two cuts of the line, on average; a client comes back a quarter of a second later. */
+/** Mean number of events between two cuts. A client reconnects after a quarter of a second. */
 const EVENTS_PER_CUT = 250;
 
 export interface Resumed {
   cuts: number;
-  /** How often what was missed came instead of a snapshot, at least. */
+  /** Number of reconnects that resumed without a snapshot, at least. */
   resumed: number;
 }
 
 /**
- * Random trading of two accounts over sockets, and two clients that follow one of them: one whose line is never cut and
- * one whose line is, at random. Both must end with the books and the account that the exchange has, and must have seen
- * the same trades and fills. Rejects when they do not.
+ * Two accounts trade at random over sockets, and two clients follow one of them. The connection of one follower is cut
+ * at random. Both must end with the exchange's books and account, and must have seen the same trades and fills. Rejects
+ * when they do not.
  */
 export async function runResuming(server: TestServer, seed: number, events: number): Promise<Resumed> {
   const random = new Random(seed);
@@ -40,7 +40,7 @@ export async function runResuming(server: TestServer, seed: number, events: numb
       if (random.next() >= IN_FLIGHT / EVENTS_PER_CUT) continue;
       cut.cut();
       cuts++;
-      // Sometimes it is back before much happens, sometimes long after.
+      // Waits for different times, so that more or less happens before the reconnect.
       await pause(random.pick([0, 250, 400]));
     }
     for (const [name, follower] of Object.entries({ steady, cut })) {
@@ -65,7 +65,7 @@ const socketOf = (server: TestServer, trader: Trader): Stream =>
     WebSocket: DocumentedWebSocket as unknown as WebSocketConstructor,
   }).stream([], { onMessage() {} });
 
-/** One random request; refusals are part of it. */
+/** Sends one random request, which may be refused. */
 async function act(random: Random, trader: Stream): Promise<void> {
   const roll = random.next();
   const side = random.pick(["BUY", "SELL"] as const);

@@ -15,18 +15,18 @@ const START_DEADLINE_MS = 60_000;
 export const OPERATOR_TOKEN = "operator-of-the-tests";
 
 export interface ServerOptions {
-  /** Flags behind those that every test server has. */
+  /** Flags in addition to those of every test server. */
   flags?: string[];
   /** Settings without a flag: PERPD_... */
   environment?: Record<string, string>;
-  /** One that another server has made. */
+  /** The data folder of another server. */
   dataFolder?: string;
   /**
-   * Default true: no bots, prices from the operator, no rate limit; and a funding rate of 0, so that figures are the same
-   * when the hour strikes in the middle of a test.
+   * Default true: no bots, operator prices, no rate limit, and a funding rate of 0, so that figures do not change on
+   * the hour.
    */
   quiet?: boolean;
-  /** The program, in the place of perpd: one of the modules beside this one. */
+  /** A module in mains/ to run instead of perpd. */
   program?: string;
 }
 
@@ -41,7 +41,7 @@ export class TestServer {
   url = "";
   wsUrl = "";
   readonly dataFolder: string;
-  /** Everything that it has written so far, over all starts. */
+  /** All output so far, over all starts. */
   stdout = "";
   stderr = "";
   /** Settings of the next start. */
@@ -61,7 +61,7 @@ export class TestServer {
     return Number(new URL(this.url).port);
   }
 
-  /** Of its process; undefined when it does not run. */
+  /** Process id; undefined when it does not run. */
   get pid(): number | undefined {
     return this.child?.pid;
   }
@@ -70,7 +70,7 @@ export class TestServer {
     return this.child !== null;
   }
 
-  /** Resolves when it says that it is ready; rejects with what it wrote when it ends or hangs instead. */
+  /** Starts the server. Resolves when it is ready; rejects with its output when it ends or hangs. */
   async start(): Promise<void> {
     const { flags = [], quiet = true, program } = this.options;
     const child = spawn(
@@ -122,24 +122,24 @@ export class TestServer {
     return ["--config", config, "--no-bots", "--price-source", "operator", "--rate-limit", "off"];
   }
 
-  /** Resolves when its log says so: that may come behind an answer that was given later. */
+  /** Resolves when the log contains the line, which may be later than a reply. */
   async logs(line: RegExp): Promise<void> {
     await until(`${line} in the log`, () => line.test(this.stderr));
   }
 
-  /** Asks it to end, and waits until it has. */
+  /** Sends a signal and waits for the end. */
   async stop(signal: "SIGTERM" | "SIGINT" | "SIGHUP" = "SIGTERM"): Promise<Exit> {
     this.child?.kill(signal);
     return this.exited;
   }
 
-  /** The end without a warning. */
+  /** Kills the server with SIGKILL. */
   async kill(): Promise<void> {
     this.child?.kill("SIGKILL");
     await this.exited;
   }
 
-  /** Ends it if need be and removes its data folder. */
+  /** Kills the server if it runs and removes its data folder. */
   async dispose(): Promise<void> {
     await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
@@ -157,7 +157,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   return server;
 }
 
-/** A start that is expected to fail: how it ended and what it said. */
+/** Starts a server that must fail; resolves with its exit and output. */
 export async function startAndFail(options: ServerOptions): Promise<Exit & { output: string }> {
   const server = new TestServer(options);
   try {
@@ -170,10 +170,10 @@ export async function startAndFail(options: ServerOptions): Promise<Exit & { out
   throw new Error("the server has started");
 }
 
-// The tests decide every setting, of whatever program they start.
+// Tests set every setting themselves.
 for (const name of Object.keys(process.env)) if (name.startsWith("PERPD_")) delete process.env[name];
 
-// A test that dies, or is stopped for taking too long, must not leave servers behind.
+// A test that dies or times out must not leave servers behind.
 const alive = new Set<ChildProcess>();
 const killAll = (): void => {
   for (const child of alive) child.kill("SIGKILL");
@@ -184,5 +184,5 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     killAll();
     process.kill(process.pid, signal);
   });
-// As with `| head`: Node would end by the failing write, and emit no exit.
+// For `| head`: otherwise Node ends by the failed write without an exit event.
 process.stdout.once("error", () => process.exit(1));

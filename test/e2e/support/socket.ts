@@ -4,7 +4,7 @@ import type WebSocket from "ws";
 import type { ChannelMessage, ChannelRequest } from "../../../src/client/types.ts";
 import { DocumentedWebSocket } from "./documents/documented-messages.ts";
 
-/** Anything that the server has sent, as far as its fields are known. */
+/** Any message of the server. */
 export interface SocketMessage {
   op?: string;
   id?: string | number | null;
@@ -28,7 +28,7 @@ export interface SocketMessage {
 
 const DEADLINE_MS = 60_000;
 
-/** A WebSocket client that keeps every message. One that asyncapi.json does not allow fails the test. */
+/** A WebSocket client that stores every message. Fails the test on messages that asyncapi.json does not allow. */
 export class SocketClient {
   readonly socket: WebSocket;
   /** All that has come, in order. */
@@ -61,7 +61,7 @@ export class SocketClient {
     return client;
   }
 
-  /** Opens a socket that acts for the session's account. */
+  /** Opens a socket and authenticates it with a session's token. */
   static async openAs(url: string, token: string | undefined): Promise<SocketClient> {
     const client = await SocketClient.open(url);
     const reply = await client.request("auth", { token });
@@ -73,7 +73,7 @@ export class SocketClient {
     this.socket.send(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message));
   }
 
-  /** Sends them in one write, so that the exchange finds all of them when it reads the first. */
+  /** Sends them in one write, so that the exchange reads all of them at once. */
   sendAtOnce(messages: readonly object[]): void {
     const { _socket: line } = this.socket as unknown as { _socket: Socket };
     line.cork();
@@ -81,7 +81,7 @@ export class SocketClient {
     line.uncork();
   }
 
-  /** Sends a message with an id of its own; resolves with the reply, which may be an error. */
+  /** Sends a message with a new id; resolves with the reply, which may be an error. */
   request(op: string, fields: object = {}): Promise<SocketMessage> {
     const id = this.nextId++;
     this.send({ op, id, ...fields });
@@ -93,13 +93,13 @@ export class SocketClient {
     if (reply.op !== "subscribed") throw new Error(`not subscribed: ${JSON.stringify(reply)}`);
   }
 
-  /** The messages of a channel so far, heartbeats left out. */
+  /** The messages of a channel so far, without heartbeats. */
   ofChannel<C extends ChannelMessage["channel"]>(channel: C): Extract<ChannelMessage, { channel: C }>[] {
     const found = this.messages.filter((message) => message.channel === channel && message.type !== "HEARTBEAT");
     return found as unknown as Extract<ChannelMessage, { channel: C }>[];
   }
 
-  /** The first message from `from` on that is one of those, once it has come. */
+  /** Resolves with the first message from index `from` on that matches, when it has come. */
   find(what: string, is: (message: SocketMessage) => boolean, from = 0): Promise<SocketMessage> {
     let seen = from;
     return new Promise((resolve, reject) => {
@@ -115,7 +115,7 @@ export class SocketClient {
         }
         if (this.isClosed) finish(() => reject(new Error(`the socket was closed before ${what}`)));
       };
-      const timer = setTimeout(() => finish(() => reject(new Error(`waited in vain for ${what}`))), DEADLINE_MS);
+      const timer = setTimeout(() => finish(() => reject(new Error(`timed out waiting for ${what}`))), DEADLINE_MS);
       this.listeners.add(look);
       look();
     });

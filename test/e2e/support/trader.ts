@@ -15,13 +15,13 @@ import { OPERATOR_TOKEN, type TestServer } from "./server.ts";
 import { until } from "./wait.ts";
 import { login, newPrivateKey, type PrivateKey } from "./wallet.ts";
 
-/** The most that the faucet gives to an account on one day, unless told otherwise. */
+/** The faucet's default cap per account and day. */
 export const FAUCET_CAP = "1000000";
 
-/** A limit order without its usual fields. */
+/** Optional fields of a limit order. */
 export type Limit = Omit<NewOrder, "symbol" | "type" | "side" | "price" | "quantity"> & { symbol?: string };
 
-/** An account that trades, with a session. */
+/** An account with a session. */
 export class Trader extends Api {
   readonly accountId: string;
   readonly address: string;
@@ -85,7 +85,7 @@ export class Trader extends Api {
     return data[0] ?? null;
   }
 
-  /** The order once its price has come: it fires in a turn behind that of the price. */
+  /** Resolves with the order after it has triggered, which happens in a transaction after that of the price. */
   fired(orderId: string): Promise<Order> {
     return until("the order to fire", async () => {
       const order = await this.order(orderId);
@@ -102,7 +102,7 @@ export class Trader extends Api {
   }
 }
 
-/** A new account with so much money (none for "0"). */
+/** Opens an account with this much money (none for "0"). */
 export async function openTrader(server: TestServer, money = "100000"): Promise<Trader> {
   const privateKey = newPrivateKey();
   const session = await login(server.url, privateKey);
@@ -124,7 +124,7 @@ export class Operator extends Api {
     return this.get("/operator/audit");
   }
 
-  /** The audit of an exchange that must be sound. */
+  /** Runs the audit, which must find no fault. */
   async soundAudit(): Promise<Audit> {
     const audit = await this.audit();
     assert.deepEqual(audit.faults, []);
@@ -134,7 +134,7 @@ export class Operator extends Api {
     return audit;
   }
 
-  /** All that must not change when nothing was done. */
+  /** Digests of all state that must not change when nothing was done. */
   async stateDigests(): Promise<string> {
     const { symbols, ledgerDigest, money } = await this.soundAudit();
     return JSON.stringify({ symbols, ledgerDigest, money });

@@ -4,12 +4,12 @@ import { assertUnchanged } from "./funding.ts";
 import type { TestServer } from "./server.ts";
 import { Operator, openTrader, type Trader } from "./trader.ts";
 
-/** An exchange in which there is something to damage: a book, positions, an open order of alice's. */
+/** An exchange with state that an attack could damage: a book, positions, and an open order of alice. */
 export interface Target {
   readonly alice: Trader;
   readonly bob: Trader;
   readonly operator: Operator;
-  /** Alice's. */
+  /** Id of alice's open order. */
   readonly orderId: string;
 }
 
@@ -23,17 +23,17 @@ export async function openTarget(server: TestServer): Promise<Target> {
   return { alice, bob, operator, orderId };
 }
 
-/** Runs `attack`, after which everything must be as it was, and the server alive. */
+/** Runs `attack`; afterwards the state must be unchanged and the server alive. */
 export async function leavesUntouched(target: Target, attack: () => Promise<void>): Promise<void> {
   const since = Date.now();
-  const before = await lookAt(target);
+  const before = await publicState(target);
   await attack();
-  const after = await lookAt(target);
+  const after = await publicState(target);
   assertUnchanged(since, after, before);
   assert.equal((await target.alice.request("GET", "/health")).status, 200);
 }
 
-async function lookAt({ alice, bob, operator }: Target) {
+async function publicState({ alice, bob, operator }: Target) {
   return {
     digests: await operator.stateDigests(),
     book: await alice.get<OrderBook>("/market/orderbook?symbol=BTC-PERP&depth=1000"),

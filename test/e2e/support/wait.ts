@@ -1,7 +1,7 @@
-/** Generous: a test fails by it only when what it waits for does not come. */
+/** Generous: only something that never comes reaches it. */
 const DEADLINE_MS = 60_000;
 
-/** Looks again and again until `look` answers something other than undefined or false. */
+/** Polls `look` until it returns something other than undefined or false. */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
@@ -10,14 +10,14 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`);
     await pause(10);
   }
 }
 
 /**
- * Does what only works before a time that comes soon, so many milliseconds from now; where that time came first, since the
- * machine was held up, once more with one twice as far off.
+ * Runs an action that must finish before a time `soonMs` from now. Repeats it with twice the time when the machine was
+ * too slow.
  */
 export async function inTime<T>(soonMs: number, act: (time: number) => Promise<T>): Promise<T> {
   for (let ms = soonMs; ; ms *= 2) {
@@ -33,7 +33,7 @@ export async function inTime<T>(soonMs: number, act: (time: number) => Promise<T
 const DAY_MS = 86_400_000;
 const today = (): number => Math.floor(Date.now() / DAY_MS);
 
-/** Does what only works within one day (UTC); where that has ended meanwhile, once more. */
+/** Runs an action that must finish within one UTC day; repeats it when the day ended. */
 export async function inOneDay(act: () => Promise<void>): Promise<void> {
   for (;;) {
     const day = today();

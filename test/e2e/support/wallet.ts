@@ -8,7 +8,7 @@ export const newPrivateKey = (): PrivateKey => generatePrivateKey();
 
 export const walletOf = (privateKey: PrivateKey): PrivateKeyAccount => privateKeyToAccount(privateKey);
 
-/** A session of the wallet, by a challenge that it has really signed. */
+/** Opens a session with a really signed challenge. */
 export async function login(url: string, privateKey: PrivateKey = newPrivateKey()): Promise<Session> {
   const api = new Api(url);
   const wallet = walletOf(privateKey);
@@ -17,7 +17,7 @@ export async function login(url: string, privateKey: PrivateKey = newPrivateKey(
     const signature = await wallet.signMessage({ message });
     return api.call(200, "POST", "/auth/login", { message, signature });
   };
-  // The first one has a thread started for it, which may take a slow machine longer than an answer may take.
+  // The first login starts a thread, which may exceed the request timeout on a slow machine.
   return signIn().catch((error) => {
     if (!/"TIMEOUT"/.test(error.message)) throw error;
     return signIn();

@@ -5,7 +5,7 @@ import type { Random } from "../../e2e/support/random.ts";
 const PAGE_BYTES = 4096;
 const SECTOR_BYTES = 512;
 
-/** Files of a data folder that hold the exchange, by path from it. */
+/** Files of a data folder that hold state, relative to it. */
 export function filesOf(dir: string): { database: string; segments: string[]; marks: string[] } {
   const segments = fs.readdirSync(join(dir, "log")).filter((name) => name.endsWith(".seg"));
   return {
@@ -15,7 +15,7 @@ export function filesOf(dir: string): { database: string; segments: string[]; ma
   };
 }
 
-/** Damages one file of the folder. Says what it did. */
+/** Damages one random file of the folder. Returns a description. */
 export function damage(dir: string, random: Random): string {
   const { database, segments, marks } = filesOf(dir);
   const dice = random.next();
@@ -45,7 +45,7 @@ export function damage(dir: string, random: Random): string {
   return `${name}: ${what}`;
 }
 
-/** Without the zeros at the end: most damage there would hit nothing. */
+/** Length without trailing zeros, where damage would mostly have no effect. */
 function usedBytes(bytes: Buffer): number {
   let end = bytes.length;
   while (end > 1 && bytes[end - 1] === 0) end--;

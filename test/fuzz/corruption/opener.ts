@@ -17,23 +17,23 @@ import { openLog } from "../../../src/store/log/log.ts";
 import { decodeMessage, messageBytes } from "../../../src/wire/codec.ts";
 import { viewOf } from "../../../src/wire/record.ts";
 
-/** What a folder comes to when it is opened as a start opens it. */
+/** The result of opening a folder as a start does. */
 export interface Opened {
-  /** In words, where it was refused. */
+  /** The reason when it was refused. */
   refused: string | null;
   lastSequence: number;
   indexedSequence: number;
-  /** Of all actors' states, from their own audits. */
+  /** Digest of all actors' states, from their audits. */
   state: string;
-  /** Of every row of the history, table by table, once it has caught up. */
+  /** Digest of every history row, by table, after the index has caught up. */
   history: Record<string, string>;
-  /** Why the history cannot be read. */
+  /** Why the history is unreadable. */
   unreadable: string | null;
 }
 
 /**
- * A process of its own, since LMDB may end it: opens the folders named on its standard input, one a line, and says of each
- * what came of it, as JSON.
+ * A separate process, since damaged pages may crash LMDB. Opens each folder named on standard input, one per line, and
+ * prints the result as JSON.
  */
 for await (const dir of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(await open(dir))}\n`);
@@ -56,7 +56,7 @@ async function open(dir: string): Promise<Opened> {
     refuseOrphanedLog(dir);
     const database = openDatabase(dir, { probe: false });
     try {
-      // What the probe reads, before anything else is opened.
+      // Reads what the probe reads, before anything else is opened.
       for (const table of [database.snapshotHeads, database.snapshotRows, database.index]) table.verify();
       opened.indexedSequence = readIndex(database).sequence;
       const log = openLog(logDir, { segmentBytes: 65_536, protectedThrough: opened.indexedSequence });
@@ -77,7 +77,7 @@ async function open(dir: string): Promise<Opened> {
 
 function readHistory(opened: Opened, database: Database, config: Config): void {
   try {
-    // As the store does behind every start: LMDB may have fallen back to the commit before the last.
+    // As the store does after every start: LMDB may have fallen back to the commit before the last.
     const indexer = new Indexer({
       database,
       logDir: `${config.data}/log`,
@@ -90,7 +90,7 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
     indexer.close();
     database.refresh();
     for (const table of Object.values(database).filter((value) => value instanceof Table)) {
-      // What actors recover from is compared as what they have recovered to.
+      // Snapshots are compared through the state that actors recover to.
       if (table === database.snapshotHeads || table === database.snapshotRows) continue;
       const hash = createHash("sha256");
       for (const row of rowsOf(table, database).sort()) hash.update(`${row}\n`);
@@ -102,8 +102,8 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
 }
 
 /**
- * Each with whom it is of. How a list is cut into values depends on when it was written, and so does where a closed order
- * stands: it counts as a row of its own, and a reference to it.
+ * Rows with their owner. Two things depend on timing and are compared row by row instead: how a list is cut into
+ * values, and where a closed order is stored.
  */
 function rowsOf(table: Table, database: Database): string[] {
   table.verify();

@@ -14,10 +14,10 @@ import type { Opened } from "./opener.ts";
 
 const OPENER = fileURLToPath(new URL("./opener.js", import.meta.url));
 const ORDERS = 600;
-/** LMDB may walk in circles on damaged pages; the probe of a real start gives up as well. */
+/** LMDB may loop for ever on damaged pages; the probe of a real start has a timeout as well. */
 const OPENING_DEADLINE_MS = 20_000;
 
-/** Damage to the log and the database: each is noticed, or changes nothing. */
+/** Damages log and database: each damage must be detected or harmless. */
 export const corruption: FuzzStage = {
   name: "corruption",
   runs: 10_000,
@@ -32,7 +32,7 @@ export const corruption: FuzzStage = {
       const counts = { refused: 0, died: 0, inHistory: 0, harmless: 0 };
       for (let run = 0; run < runs; run++) {
         const dir = copyOf(sound, root);
-        // Each of a seed of its own, so that one alone can be repeated; the folder is another one each time, though.
+        // Each input has its own seed, so that it can be repeated alone. The folder differs each time, though.
         const what = damage(dir, new Random(seed + run));
         const kind = judge(await opener.open(dir), expected);
         if (kind in counts) counts[kind as keyof typeof counts]++;
@@ -51,7 +51,7 @@ export const corruption: FuzzStage = {
   },
 };
 
-/** What a damage came to; in words where it should not have. */
+/** The effect of a damage; a description when it is a fault. */
 function judge(opened: Opened | string, expected: Opened): string {
   if (typeof opened === "string") return "died";
   if (opened.refused !== null) return "refused";
@@ -63,7 +63,10 @@ function judge(opened: Opened | string, expected: Opened): string {
   return tables.length === 0 ? "harmless" : `${tables.join(", ")}: other rows, and every value seems sound`;
 }
 
-/** An exchange that was killed at rest: all of its log is vouched for, and a part of it is in no snapshot. */
+/**
+ * Makes the folder of an exchange that was killed while idle: all of its log is durable, and part of it is in no
+ * snapshot.
+ */
 async function makeFolder(dir: string): Promise<void> {
   fs.mkdirSync(dir);
   const server = await startSmall(dir, { PERPD_SNAPSHOT_INTERVAL_MS: "1500", PERPD_KEEP_SEGMENTS: "on" });
@@ -75,15 +78,15 @@ async function makeFolder(dir: string): Promise<void> {
       const some = Array.from({ length: 50 }, (_, i) => String(64_000 + ((done + i) % 400) * (i % 2 === 0 ? -1 : 0.5)));
       await Promise.all(some.map((price, i) => (i % 2 === 0 ? alice.buy("0.001", price) : bob.sell("0.001", price))));
     }
-    // An answer out of the history says that it holds everything.
+    // A reply from the history proves that the index is complete.
     await alice.get("/account/trades");
   } finally {
     await server.kill();
     await server.dispose();
   }
-  // The lock of the one that was killed; cpSync() copies no sockets.
+  // Removes the lock of the killed process, since cpSync() copies no sockets.
   for (const name of fs.readdirSync(dir)) if (name.endsWith(".sock")) fs.rmSync(join(dir, name));
-  // As an idle journal does it: from now on a bad record is damage and not a torn tail.
+  // As an idle journal does: from now on a bad record is damage, not a torn tail.
   const log = openLog(join(dir, "log"), { segmentBytes: 65_536, protectedThrough: 0 });
   log.appendWatermark(Date.now());
   log.sync();
@@ -97,12 +100,12 @@ function copyOf(sound: string, root: string): string {
   return dir;
 }
 
-/** The process that opens folders, started anew when one has ended it. */
+/** The process that opens folders, restarted after a crash. */
 class Opener {
   private child: ChildProcess | null = null;
   private lines: Interface | null = null;
 
-  /** How the process ended, where the folder was too much for it. */
+  /** How the process ended, when the folder crashed it. */
   async open(dir: string): Promise<Opened | string> {
     if (this.child === null) this.start();
     const child = this.child as ChildProcess;
@@ -130,7 +133,7 @@ class Opener {
 
   private start(): void {
     const child = spawn(process.execPath, [OPENER], { stdio: ["pipe", "pipe", "ignore"] });
-    // A process that LMDB has ended takes no more lines.
+    // A crashed process accepts no more lines.
     child.stdin.on("error", () => {});
     this.lines = createInterface({ input: child.stdout });
     this.child = child;

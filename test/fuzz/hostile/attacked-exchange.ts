@@ -9,22 +9,22 @@ import { ownMs, stallsBetween } from "../../e2e/support/stalls.ts";
 import { leavesUntouched, openTarget, type Target } from "../../e2e/support/untouched.ts";
 
 const AT_ONCE = 32;
-/** What a server of these tests may grow by, its caches and its garbage included, however long it is attacked. */
+/** Allowed memory growth of the server, including caches and garbage, however long the attack is. */
 const MAX_GROWTH_BYTES = 256 * 1024 * 1024;
 
 let maxStallMs = Number.POSITIVE_INFINITY;
 
-/** From now on no attack may hold up the front's event loop for longer. For a machine that does nothing else. */
+/** Sets the longest time that an attack may block the gateway's event loop. For an otherwise idle machine. */
 export function limitStalls(limitMs: number): void {
   maxStallMs = limitMs;
 }
 
-/** The exchange under attack: its sequence says whether anything has happened in it. */
+/** The exchange under attack. Its log sequence shows whether anything was executed. */
 export class AttackedExchange {
   readonly server: TestServer;
   readonly target: Target;
   readonly anonymous: Api;
-  /** Of alice's account, with all permissions. */
+  /** Key of alice's account with all permissions. */
   readonly key: KeyHolder;
   private readonly observer: SocketClient;
   private readonly bytesBefore: number;
@@ -39,18 +39,18 @@ export class AttackedExchange {
   }
 
   /**
-   * Attacks a new exchange, in which nothing happens by itself, and then looks whether it is sound. `isJudged`: the front
-   * may not be held up for longer than judgeStalls() has said.
+   * Attacks a new, otherwise idle exchange, then checks that it is consistent. `limitsStalls`: apply the limit of
+   * limitStalls().
    */
   static async run(
     say: (line: string) => void,
     attack: (victim: AttackedExchange) => Promise<void>,
-    isJudged = true,
+    limitsStalls = true,
   ): Promise<void> {
     const environment = {
-      // Nothing is sent while it lasts: a withdrawal's progress would be an event.
+      // No withdrawal is sent during the test: its progress would be an event.
       PERPD_WITHDRAWAL_DELAY_MS: "86400000",
-      // glibc keeps what was freed, as it thinks fit. Here it gives buffers back, so that what is left is what we keep.
+      // Makes glibc return freed buffers at once, so that memory growth is only what the server keeps.
       MALLOC_MMAP_THRESHOLD_: "65536",
     };
     const server = await startServer({ environment, program: "watched-main" });
@@ -63,15 +63,15 @@ export class AttackedExchange {
       const until = Date.now();
       await victim.check(say);
       const stallMs = victim.longestStallMs(from, until, say);
-      assert.ok(!isJudged || stallMs <= maxStallMs, `held up for more than ${maxStallMs} ms`);
+      assert.ok(!limitsStalls || stallMs <= maxStallMs, `held up for more than ${maxStallMs} ms`);
     } finally {
       await server.dispose();
     }
   }
 
   /**
-   * Sends the inputs, many at once. `send` says whether one was accepted; where none was, nothing may have happened.
-   * Returns how many were accepted.
+   * Sends the inputs, many at once. `send` resolves with true when one was accepted; when none of a batch was, nothing
+   * may have been executed. Resolves with the number of accepted inputs.
    */
   async sendAll<T>(inputs: Iterable<T>, send: (input: T) => Promise<boolean>): Promise<number> {
     let accepted = 0;
@@ -89,7 +89,7 @@ export class AttackedExchange {
     return accepted;
   }
 
-  /** Everything must be as it was afterwards. */
+  /** The exchange must be unchanged after the attack. */
   leavesUntouched(attack: () => Promise<void>): Promise<void> {
     return leavesUntouched(this.target, attack);
   }
@@ -99,7 +99,7 @@ export class AttackedExchange {
   }
 
   private async check(say: (line: string) => void): Promise<void> {
-    assert.equal((await this.observer.request("ping")).op, "pong", "the witness has heard everything");
+    assert.equal((await this.observer.request("ping")).op, "pong", "the observer has received everything");
     await this.target.operator.soundAudit();
     const grownBytes = this.memoryBytes() - this.bytesBefore;
     say(
@@ -111,7 +111,10 @@ export class AttackedExchange {
     assert.equal(logged, undefined, "the server has logged an error");
   }
 
-  /** How long the front's event loop was held up by its own work between two moments. The server must have ended. */
+  /**
+   * The longest time in ms that its own work blocked the gateway's event loop in the period. The server must have
+   * ended.
+   */
   private longestStallMs(from: number, until: number, say: (line: string) => void): number {
     const [worst] = stallsBetween(from, until, this.server.stdout);
     if (worst === undefined) {
@@ -125,14 +128,14 @@ export class AttackedExchange {
     return ownMs(worst);
   }
 
-  /** What the process has taken, files that are mapped left out. */
+  /** Anonymous resident memory of the process. */
   private memoryBytes(): number {
     const status = readFileSync(`/proc/${this.server.pid}/status`, "utf8");
     return 1024 * Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? 0);
   }
 }
 
-/** No error of the server's but a deliberate 503. */
+/** Fails for any server error except a deliberate 503. */
 export function checkStatus(answer: Answer<unknown>, input: unknown): void {
   const isDeliberate = answer.status === 503 && answer.headers["retry-after"] !== undefined;
   assert.ok(answer.status < 500 || isDeliberate, `${JSON.stringify(input)}: ${answer.text}`);

@@ -7,7 +7,7 @@ import { AttackedExchange } from "./attacked-exchange.ts";
 import { mutateText } from "./hostile-input.ts";
 
 const CLOSE_DEADLINE_MS = 30_000;
-/** Every so many requests the client stays and listens, instead of hanging up behind the last byte. */
+/** Every so many requests the client waits for the response instead of disconnecting after the last byte. */
 const LISTENS_EVERY = 40;
 const ORDER = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" });
 
@@ -30,7 +30,7 @@ function templates(authorization: string): string[] {
   ];
 }
 
-/** Requests with bytes changed, cut out and put in; now and then two in one, or only noise. */
+/** Requests with bytes changed, removed and inserted; sometimes two in one, or only noise. */
 function* requests(random: Random, count: number, authorization: string): Generator<string> {
   const known = templates(authorization);
   for (let i = 0; i < count; i++) {
@@ -44,19 +44,19 @@ function* requests(random: Random, count: number, authorization: string): Genera
 const noise = (random: Random): string =>
   Array.from({ length: random.between(1, 600) }, () => String.fromCharCode(random.between(0, 255))).join("");
 
-/** Sends it all and hangs up; what came back until the server let go. */
+/** Sends everything and ends the connection. Resolves with the response when the server closes. */
 function sendAndHangUp(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
     const socket = connect(port, "127.0.0.1");
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`the server does not let go after ${JSON.stringify(text)}`));
+      reject(new Error(`the server does not close the connection after ${JSON.stringify(text)}`));
     }, CLOSE_DEADLINE_MS);
     socket.setEncoding("latin1").on("data", (chunk) => {
       answer += chunk;
     });
-    // It may close before all has been sent.
+    // The server may close before everything is sent.
     socket.on("error", () => {});
     socket.on("close", () => {
       clearTimeout(timer);
@@ -67,12 +67,12 @@ function sendAndHangUp(port: number, text: string): Promise<string> {
 }
 
 function checkStatuses(text: string, answer: string): void {
-  // 505 is what the parser of uWebSockets.js says itself when a line does not end in HTTP/1.1: nothing has run.
+  // 505 comes from the parser of uWebSockets.js for a line that does not end in HTTP/1.1: nothing was executed.
   for (const [, status] of answer.matchAll(/HTTP\/1\.1 (\d+)/g))
     assert.ok(Number(status) < 500 || status === "505" || status === "503", `${JSON.stringify(text)}: ${answer}`);
 }
 
-/** Bytes that no client should send, from one who may trade and from one who may not. */
+/** Malformed bytes, from clients with and without permission to trade. */
 export const BYTES: FuzzStage = {
   name: "bytes",
   runs: 20_000,
@@ -89,7 +89,7 @@ export const BYTES: FuzzStage = {
       const refused = async (text: string) => send(text).then(() => false);
       await victim.leavesUntouched(() => victim.sendAll(requests(random, half, "Bearer no"), refused).then(() => {}));
       const token = `Bearer ${victim.target.alice.token}`;
-      // Whether these were accepted, their sender has not waited to hear.
+      // Their outcome is unknown, since the client does not wait.
       await victim.sendAll(requests(random, runs - half, token), async (text) => send(text).then(() => true));
     }),
 };

@@ -10,17 +10,17 @@ import { hostileText, mutateText } from "./hostile-input.ts";
 const ORDER = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" });
 const HEX = [..."0123456789abcdef"];
 
-/** What a header may hold, as far as node sends it. */
+/** Replaces characters that node does not send in a header. */
 const printable = (text: string): string => text.replace(/[^\x21-\x7e\x80-\xff]/g, "~");
 
-/** One character of it is another one. */
+/** The text with one character replaced. */
 function replaced(random: Random, text: string, alphabet: readonly string[]): string {
   const at = random.between(0, text.length - 1);
   const other = alphabet.filter((each) => each !== text[at]?.toLowerCase() && each !== text[at]);
   return text.slice(0, at) + random.pick(other) + text.slice(at + 1);
 }
 
-/** Sound credentials, and what makes them wrong: never what they would be taken for. */
+/** Invalid credentials, made from valid ones. */
 function wrongHeaders(random: Random, token: string, key: CreatedApiKey): Headers {
   const sound = signed(key, "POST", "/orders", ORDER);
   const { "x-signature": signature = "", "x-timestamp": timestamp = "" } = sound;
@@ -52,7 +52,7 @@ function* inputs(random: Random, count: number, token: string, key: CreatedApiKe
   for (let i = 0; i < count; i++) yield wrongHeaders(random, token, key);
 }
 
-/** Headers that say who is calling, and never truly. */
+/** Invalid credentials in headers. */
 export const CREDENTIALS: FuzzStage = {
   name: "credentials",
   runs: 15_000,

@@ -14,7 +14,7 @@ const HANDSHAKE =
   "GET /v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-/** A client's message, mostly with something wrong with it. */
+/** A client's message, mostly invalid. */
 function message(random: Random): string {
   const id = random.between(1, 1000);
   const roll = random.next();
@@ -32,7 +32,7 @@ function message(random: Random): string {
   return JSON.stringify({ op: "auth", id, token: hostileValue(random), timestamp: hostileValue(random) });
 }
 
-/** A frame as RFC 6455 wants it, but for a few: other opcodes, reserved bits, no mask, a length that is a lie. */
+/** A frame of RFC 6455. A few are invalid: other opcodes, reserved bits, no mask, a wrong length. */
 function frame(random: Random, text: string): Buffer {
   const payload = Buffer.from(text);
   const isWrong = random.next() < 0.03;
@@ -53,14 +53,14 @@ function lengthBytes(masked: number, length: number): Buffer {
   return bytes;
 }
 
-/** Opens a socket, sends it all and hangs up; what came back until the server let go. */
+/** Opens a socket, sends everything and ends the connection. Resolves with the response when the server closes. */
 function sendFrames(port: number, frames: readonly Buffer[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
     const socket = connect(port, "127.0.0.1");
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`the server does not let go after ${Buffer.concat([...frames]).toString("hex")}`));
+      reject(new Error(`the server does not close the connection after ${Buffer.concat([...frames]).toString("hex")}`));
     }, CLOSE_DEADLINE_MS);
     socket.on("error", () => {});
     socket.on("close", () => {
@@ -82,7 +82,7 @@ function* conversations(random: Random, count: number, auth: string | null): Gen
   }
 }
 
-/** WebSocket frames and messages, from strangers and from an account that may trade. */
+/** WebSocket frames and messages, with and without authentication. */
 export const FRAMES: FuzzStage = {
   name: "frames",
   runs: 20_000,

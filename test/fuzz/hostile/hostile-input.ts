@@ -1,6 +1,6 @@
 import type { Random } from "../../e2e/support/random.ts";
 
-/** Texts that have bitten someone somewhere: in numbers, in encodings, in prototypes, in logs, in headers. */
+/** Texts known to cause errors: in numbers, encodings, prototypes, logs and headers. */
 const TEXTS = [
   ...["", " ", "0", "-0", "-1", "+1", "1.", ".5", "00012", "1_000", "0x10", "0b11", "1e9", "1e1000000", "1e-7", "1,5"],
   ...["NaN", "Infinity", "null", "true", "undefined", "9".repeat(40), `0.${"0".repeat(30)}1`, "9007199254740993"],
@@ -14,7 +14,7 @@ const TEXTS = [
 
 const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1.5, 255, 256, 65_536, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 2 ** 53, 1e21, 1e308];
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export function hostileValue(random: Random, depth = 0): unknown {
   switch (random.between(0, depth > 2 ? 4 : 7)) {
     case 0:
@@ -46,7 +46,7 @@ function nested(depth: number): unknown {
 
 type Json = Record<string, unknown>;
 
-/** A sound object with one thing changed: a field replaced, left out, added, or given twice. */
+/** A valid object with one change: a field replaced, removed, added, or repeated. */
 export function mutateObject(random: Random, sound: Json): Json {
   const names = Object.keys(sound);
   const name = names.length === 0 ? "a" : random.pick(names);
@@ -68,7 +68,7 @@ export function mutateObject(random: Random, sound: Json): Json {
 
 const INSERTS = ["\0", "\n", " ", ",", "{", "}", '"', "\\", ":", "[", "]", "1", "\xff", "\ufeff", '"a":1,', "//", "e9"];
 
-/** A text with some characters cut out and others put in. */
+/** The text with some characters removed and others inserted. */
 export function mutateText(random: Random, text: string, inserts: readonly string[] = INSERTS): string {
   let changed = text;
   for (let times = random.between(1, 3); times > 0; times--) {
@@ -79,7 +79,7 @@ export function mutateText(random: Random, text: string, inserts: readonly strin
   return changed;
 }
 
-/** JSON text of a sound object, mostly with something wrong with it. */
+/** JSON text of a valid object, mostly with a fault. */
 export function hostileBody(random: Random, sound: Json): string {
   const roll = random.next();
   if (roll < 0.05) return JSON.stringify(sound);

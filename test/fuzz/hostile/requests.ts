@@ -11,7 +11,7 @@ interface Request {
   body?: string;
 }
 
-/** Every endpoint that an account or a stranger may use; the operator is trusted. */
+/** Every endpoint except the operator's, who is trusted. */
 const ROUTES = declaredRoutes().filter(({ access }) => access !== "OPERATOR");
 const WITH_BODY = ROUTES.filter(({ body }) => body !== undefined);
 /** Logging out would end the attack. */
@@ -81,7 +81,7 @@ function hostileQuery(random: Random, route: AnyRoute): string {
   return random.next() < 0.2 ? mutateText(random, query, PIECES) : query;
 }
 
-/** As a URL wants it, or as node lets it through. */
+/** Encoded, or unencoded as far as node allows. */
 function encode(random: Random, text: string): string {
   try {
     if (random.next() < 0.7) return encodeURIComponent(text);
@@ -91,7 +91,7 @@ function encode(random: Random, text: string): string {
   return text;
 }
 
-/** node's own client refuses to send the rest: those bytes are for bytes.ts. */
+/** Replaces bytes that node's client does not send: bytes.ts covers those. */
 const plain = (path: string): string => path.replace(/[^\x21-\x7e]/g, "~").replaceAll("#", "~");
 
 async function attack(

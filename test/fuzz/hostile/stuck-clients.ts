@@ -8,25 +8,27 @@ import { AttackedExchange } from "./attacked-exchange.ts";
 
 const LEVELS = 900;
 const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
-/** The whole book five times is about 100 kB. Asked for so often, it is more than a kernel buffers. */
+/** Five copies of the book are about 100 kB: repeated, more than a kernel buffers. */
 export const BOOKS = ([0, 100, 250, 500, 1000] as const).map((updateMs) => ({ ...BOOK, updateMs }));
 export const TIMES = 60;
-/** Behind that no more books are sent; but so many answers to requests are more than a client may let pile up. */
+/** After that no more books are sent, but so many replies exceed what a client may leave unread. */
 export const ANSWERS = 500;
 
 /**
- * uWebSockets.js closes them after 8 to 12 s: all that came within four seconds in one go, and each takes the kernel some
- * 10 µs. It does so without any code of ours, too, and nothing that it offers lets them be closed earlier.
+ * uWebSockets.js closes idle connections after 8 to 12 s: all that came within four seconds at once, at about 10 µs
+ * each. It does so without our code, and offers no way to close them earlier.
  */
 const END_DEADLINE_MS = 120_000;
 const CONNECTS_AT_ONCE = 250;
 const NO_STALL_LIMIT = false;
 
-/** Many orders, so that the book is long. */
+/** Fills the book with many orders. */
 export const fillBook = (trader: Trader): Promise<unknown> =>
   Promise.all(Array.from({ length: LEVELS }, (_, i) => trader.buy("0.001", String(20_000 + i))));
 
-/** Clients that ask for more than they read: each is dropped, and nobody else waits. An input is a client. */
+/**
+ * Clients that request more than they read: each must be dropped, and nobody else may wait. One input is one client.
+ */
 export const STALLED: FuzzStage = {
   name: "stalled",
   runs: 1000,
@@ -41,7 +43,7 @@ export const STALLED: FuzzStage = {
       const stalled: Socket[] = [];
       let slowestMs = 0;
       const trade = async (): Promise<void> => {
-        // Orders are taken, and told to whoever listens.
+        // Orders are accepted, and subscribers get their changes.
         const startedAt = performance.now();
         const { orderId, sequence } = await alice.buy("0.001", "21000");
         await healthy.find("the change", (message) => message.sequence === sequence && message.type === "DELTA");
@@ -56,8 +58,8 @@ export const STALLED: FuzzStage = {
           if (stalled.length % 10 === 0) await trade();
         }
         for (let i = 1; i < TIMES; i++) {
-          // What is asked for again before it was sent is sent once. One joins at a time, all in turns: whoever asks last
-          // has the last.
+          // A repeated request is merged with one that was not sent yet. Clients take turns, so the last request of
+          // each is the last overall.
           for (const socket of stalled) socket.write(asking);
           await readBooks(victim.server.wsUrl);
           await trade();
@@ -83,7 +85,7 @@ async function readBooks(wsUrl: string): Promise<void> {
   await client.close();
 }
 
-/** Connections that say nothing, too little, or nothing any more: each is closed. An input is a connection. */
+/** Silent, incomplete and idle connections: each must be closed. One input is one connection. */
 export const IDLE: FuzzStage = {
   name: "idle",
   runs: 10_000,
@@ -92,7 +94,7 @@ export const IDLE: FuzzStage = {
       say,
       async (victim) => {
         const { alice } = victim.target;
-        // An order that would be taken, were it not for bytes in its head that uWebSockets.js waits behind.
+        // A valid order except for bytes in its head that make uWebSockets.js wait.
         const body = JSON.stringify({
           symbol: "BTC-PERP",
           side: "BUY",
@@ -118,7 +120,7 @@ export const IDLE: FuzzStage = {
         const ends: Promise<Buffer>[] = [];
         let slowestMs = 0;
         const kind = (i: number) => i % starts.length;
-        // Those that drip keep on dripping: each byte comes long before any silence is long enough.
+        // Slow senders send a byte per second, so they are never silent for long.
         const dripping = setInterval(() => {
           for (const [i, socket] of sockets.entries()) if (kind(i) === DRIPS && !socket.closed) socket.write("x");
         }, 1000);
@@ -164,7 +166,7 @@ function open(port: number): Promise<Socket> {
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms);
+    timer = setTimeout(() => reject(new Error(`timed out waiting for ${what}`)), ms);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

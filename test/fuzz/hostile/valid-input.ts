@@ -15,7 +15,7 @@ interface Shape {
   required?: string[];
 }
 
-/** A value that the schema takes, with about half of what may be left out. */
+/** A value that the schema accepts, with about half of its optional fields. */
 export function validValue(random: Random, schema: TSchema): unknown {
   const shape = schema as Shape;
   if (shape.const !== undefined) return shape.const;

@@ -2,29 +2,35 @@ import type { Socket } from "node:net";
 import { build, type Histogram } from "hdr-histogram-js";
 import { textFrame, upgrade } from "../../e2e/support/raw-socket.ts";
 
-/** Orders without end over WebSockets, from a process of its own. Its first message is the task, each later one a wave. */
+/**
+ * Floods the exchange with orders over WebSockets, from a separate process. The first message is the task, each later
+ * one a load phase.
+ */
 export interface FloodTask {
   port: number;
   token: string;
   connections: number;
-  /** The parameters of every order. */
+  /** Parameters of every order. */
   params: object;
 }
 
-/** So many orders a second, whether or not they are answered, as far as the exchange reads them; or (null) as many as are answered. */
+/**
+ * `perSecond`: orders per second, sent without waiting for replies as far as the exchange reads them; null = full rate
+ * with a window.
+ */
 export interface LoadPhase {
   seconds: number;
   perSecond: number | null;
 }
 
-/** What became of a wave: every order is taken, or refused as one too many, or was on a connection that was cut. */
+/** Results of a phase. Every order was accepted, refused as OVERLOADED, or lost with its connection. */
 export interface LoadReport {
   taken: number;
   overloaded: number;
-  /** Orders without an answer: this process did not read fast enough and was dropped (SLOW_CONSUMER), and came back. */
+  /** Orders without a reply: this process read too slowly, was dropped (SLOW_CONSUMER), and reconnected. */
   cutOff: number;
   seconds: number;
-  /** From when the order was sent, in milliseconds. */
+  /** Milliseconds from sending to reply. */
   takenMs: Percentiles;
   overloadedMs: Percentiles;
 }
@@ -35,7 +41,7 @@ export interface Percentiles {
   max: number;
 }
 
-/** Of each connection, while a wave goes as fast as it can: the rate that is found does not hang on the latency. */
+/** Window of each connection at full rate: large enough that latency does not limit the rate. */
 const IN_FLIGHT = 256;
 const ID_DIGITS = 12;
 const MAX_UNSENT_BYTES = 65_536;
@@ -43,10 +49,10 @@ const OPCODE_TEXT = 0x81;
 const OPCODE_PING = 0x89;
 const OPCODE_CLOSE = 0x88;
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
-/** Enough of an answer to know what it is. */
+/** Bytes of a reply that identify it. */
 const HEAD_BYTES = 96;
 
-/** What all connections of one wave have found. */
+/** Results of all connections in one phase. */
 class Tally {
   taken = 0;
   overloaded = 0;
@@ -56,7 +62,7 @@ class Tally {
 
   add(answer: string, lateMs: number): void {
     const taken = answer.includes('"status":201');
-    if (!taken && !answer.includes('"OVERLOADED"')) throw new Error(`neither taken nor too many: ${answer}`);
+    if (!taken && !answer.includes('"OVERLOADED"')) throw new Error(`neither accepted nor OVERLOADED: ${answer}`);
     (taken ? this.takenTimes : this.overloadedTimes).recordValue(Math.max(1, lateMs * 1e3));
     if (taken) this.taken++;
     else this.overloaded++;
@@ -86,9 +92,9 @@ const percentiles = (histogram: Histogram): Percentiles => ({
 
 class Connection {
   private readonly task: FloodTask;
-  /** Null while there is none. */
+  /** Null while disconnected. */
   private socket: Socket | null = null;
-  /** A frame's bytes around its id, one character each. Masked with zeros, which change nothing. */
+  /** The frame's bytes before and after its id, as characters. The mask is zeros, which change nothing. */
   private readonly before: string;
   private readonly after: string;
   private rest: Buffer = Buffer.alloc(0);
@@ -111,7 +117,7 @@ class Connection {
     this.after = right;
   }
 
-  /** Resolves when orders may be sent; when it is cut off, it comes back by itself. */
+  /** Resolves when orders may be sent. Reconnects by itself when it is dropped. */
   private async connect(): Promise<void> {
     const socket = await upgrade(this.task.port);
     this.rest = Buffer.alloc(0);
@@ -134,7 +140,7 @@ class Connection {
     this.socket = socket;
   }
 
-  /** Ids are the order's number in its wave. Resolves when each order is answered or cut off. */
+  /** Runs one phase; ids are the numbers of its orders. Resolves when each order is answered or lost. */
   run({ seconds, perSecond }: LoadPhase, connections: number, tally: Tally): Promise<void> {
     const from = performance.now();
     const until = from + seconds * 1e3;
@@ -144,7 +150,7 @@ class Connection {
     let answered = 0;
     return new Promise((resolve) => {
       const send = (count: number): void => {
-        // What the exchange does not even read yet is not sent: it would wait here.
+        // Do not send more than the exchange reads: it would wait in this process.
         if (this.socket === null || count <= 0 || this.socket.writableLength > MAX_UNSENT_BYTES) return;
         const now = performance.now();
         let frames = "";
@@ -167,7 +173,7 @@ class Connection {
       this.onAnswer = (answer) => {
         const id = /"id":"(\d+)"/.exec(answer);
         const at = sentAt[Number(id?.[1])];
-        if (at === undefined) throw new Error(`an answer to nothing: ${answer}`);
+        if (at === undefined) throw new Error(`a reply without a request: ${answer}`);
         tally.add(answer, performance.now() - at);
         answered++;
         if (perSecond === null && !isOver()) send(1);

@@ -16,10 +16,10 @@ const CALIBRATION_SECONDS = 3;
 const TIMES_SUSTAINABLE = 2;
 const CANCEL_EVERY_MS = 100;
 const STEPS = 10;
-/** What the server may grow by from an eighth of the time on: caches have filled by then. */
+/** Allowed memory growth after an eighth of the run, when caches are full. */
 const MAX_GROWTH_BYTES = 256 * 2 ** 20;
 
-/** Far below the market: each is checked, written to disk and answered, and nothing is left behind. */
+/** IOC far below the market: each order goes the whole way and leaves nothing behind. */
 const FLOOD_ORDER = {
   symbol: "BTC-PERP",
   side: "BUY",
@@ -30,8 +30,8 @@ const FLOOD_ORDER = {
 };
 
 /**
- * Twice the orders that the exchange can take, an input being a second of that. What is taken is answered in bounded
- * time, the rest is refused at once; meanwhile cancels and liquidations go through, and memory stays flat.
+ * Sends twice the orders that the exchange can process; one input is one second. Accepted orders must be answered in
+ * bounded time and the others refused at once. Meanwhile cancels and liquidations must work, and memory must stay flat.
  */
 export const OVERLOAD: FuzzStage = {
   name: "overload",
@@ -67,7 +67,7 @@ export const OVERLOAD: FuzzStage = {
   },
 };
 
-/** The process that floods. */
+/** The process of flood.ts. */
 class Flood {
   private readonly child: ChildProcess;
 
@@ -108,7 +108,7 @@ interface Seen {
   lastBytes: number;
 }
 
-/** Everyone else: one who places and cancels, and some whom falling prices liquidate one after the other. */
+/** Other clients: one that places and cancels orders, and some that falling prices liquidate one after the other. */
 class OtherClients {
   private readonly server: TestServer;
   private readonly operator: Operator;
@@ -123,7 +123,7 @@ class OtherClients {
     const sol = { symbol: "SOL-PERP", type: "LIMIT", quantity: "10" } as const;
     const victims: Trader[] = [];
     for (let i = 0; i < STEPS; i++) {
-      // 1500 USDC of position: 3 USDC less in the price is 30 USDC less in its account.
+      // Each holds 1500 USDC of position: a price fall of 3 USDC costs the account 30 USDC.
       const victim = await openTrader(server, String(35 + 30 * i));
       await victim.call(200, "POST", "/positions/SOL-PERP/leverage", { leverage: 50 });
       await maker.place({ ...sol, side: "SELL", price: "150" });
@@ -171,7 +171,7 @@ class OtherClients {
     let price = 150;
     for (const victim of this.victims) {
       await pause((seconds * 1e3) / (2 * STEPS));
-      // Down until it is this one's turn.
+      // Lowers the price until this account is liquidated.
       const from = performance.now();
       price -= 3;
       await this.operator.setIndex("SOL-PERP", String(price));

@@ -4,8 +4,7 @@ import { Compile, type Validator } from "typebox/schema";
 export type Json = Record<string, unknown>;
 
 /**
- * A document's schemas as they are in tests: objects hold no other fields than those that are described, so that what the
- * exchange says beyond its document is found.
+ * Closes a document's schemas for tests: objects may have no undescribed fields, so that undocumented ones are found.
  */
 export function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
@@ -16,12 +15,12 @@ export function closed(value: unknown): unknown {
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** Compiles schemas of one document when they are first needed, each once. */
+/** Compiles the schemas of a document on first use. */
 export class Checker {
   private readonly components: Json;
   private readonly compiled = new Map<object, Validator>();
 
-  /** `components`: what the schemas refer to, closed. */
+  /** `components`: the closed schemas that others refer to. */
   constructor(components: Json) {
     this.components = components;
   }

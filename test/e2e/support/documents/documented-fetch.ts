@@ -1,6 +1,8 @@
 import { insistOnReply } from "./documented-replies.ts";
 
-/** Imported for its effect: from then on a reply to fetch() that openapi.json does not allow is an uncaught exception. */
+/**
+ * Imported for its side effect: a response to fetch() that openapi.json does not allow becomes an uncaught exception.
+ */
 const fetchOnly = globalThis.fetch;
 
 globalThis.fetch = async (input, init) => {

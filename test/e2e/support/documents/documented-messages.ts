@@ -16,7 +16,7 @@ const checker = new Checker(document.components);
 
 /** The error of an op, by the op. */
 const errors = new Map<string, Json>();
-/** All other messages of the exchange, by what they say that they are. */
+/** All other messages of the exchange, by name. */
 const payloads = new Map<string, Json>();
 
 for (const { messages } of Object.values(document.channels))
@@ -31,7 +31,7 @@ for (const { title, reply } of Object.values(document.operations)) {
   if (error !== undefined) errors.set(title, error.payload);
 }
 
-/** What tells one message from another. */
+/** The name of a message. */
 function nameOf({ op, channel, type }: Said): string {
   return op === undefined ? `${channel} ${type}` : String(op);
 }
@@ -56,9 +56,9 @@ interface Said {
   type?: unknown;
 }
 
-/** One socket's messages, held against asyncapi.json. */
+/** Checks the messages of one socket against asyncapi.json. */
 export class MessageCheck {
-  /** Which errors may come, by the id of the requests that were sent. */
+  /** Allowed errors, by the id of the requests sent. */
   private readonly expected = new Map<Id, Set<Json>>();
 
   sent(text: string): void {

@@ -30,7 +30,7 @@ const templates = Object.keys(document.paths)
   .filter((path) => path.includes("{"))
   .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/, "[^/]+")}$`) }));
 
-/** An operation's responses with those in the place that it refers to. */
+/** An operation's responses, with references resolved. */
 export function responsesOf<R extends object>(
   responses: Record<string, R>,
   shared: Record<string, R>,
@@ -42,14 +42,14 @@ export function responsesOf<R extends object>(
   return Object.fromEntries(Object.entries(responses).map(([status, response]) => [status, resolve(response)]));
 }
 
-/** What came of a request, as far as the document speaks of it. */
+/** The documented parts of a response. */
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
 }
 
-/** Fails unless openapi.json allows this reply to a request. `path`: with its query, as it was sent. */
+/** Fails unless openapi.json allows this response. `path`: as it was sent, with its query. */
 export function checkReply(method: string, path: string, body: unknown, reply: Reply): void {
   const what = `${method} ${path}: ${reply.status}`;
   const place = placeOf(path.replace(/\?.*/, ""));
@@ -67,7 +67,10 @@ export function checkReply(method: string, path: string, body: unknown, reply: R
     checker.check(accepted.schema, body, `the accepted body of ${what}`);
 }
 
-/** The same for replies that a client has got: the fault is an uncaught exception, which it cannot take for a lost connection. */
+/**
+ * The same for responses that a client got. A fault is an uncaught exception, so that the client does not treat it as a
+ * lost connection.
+ */
 export function insistOnReply(...parameters: Parameters<typeof checkReply>): void {
   try {
     checkReply(...parameters);
@@ -84,7 +87,7 @@ function placeOf(path: string): Record<string, Operation> | undefined {
   return document.paths[below] ?? document.paths[template];
 }
 
-/** Where there is no endpoint, or where it answers to other methods. */
+/** The response where no endpoint exists, or not with this method. */
 function elsewhere({ status }: Reply): Response | undefined {
   return status < 400 ? undefined : ELSEWHERE_RESPONSE;
 }

@@ -6,11 +6,14 @@ import { Deposit, PlaceOrder } from "../../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../../src/core/protocol/message-schema.ts";
 
 /**
- * What an actor thread runs in the servers that faulty-main starts: the real one, with actors that throw when an order's
- * clientOrderId (or a deposit's reference) says so. `throw-N`: behind the turn's N-th event or reply; `throw-settle`: when
- * the turn has its place in the log; `throw-exit`: the whole thread ends; `throw-memory`: behind
- * the turn's first event it takes memory until there is none; `throw-hang`: behind the turn's first event it goes round in
- * circles. RECOVER_AFTER_MS: how long before it begins to recover.
+ * The actor thread of faulty-main: the real actors, which fail when an order's clientOrderId (or a deposit's reference)
+ * requests it.
+ * `throw-N`: throws after the transaction's N-th event or reply.
+ * `throw-settle`: throws after the transaction has its sequence.
+ * `throw-exit`: ends the thread.
+ * `throw-memory`: allocates after the first event until memory is exhausted.
+ * `throw-hang`: loops for ever after the first event.
+ * RECOVER_AFTER_MS: delay before the recovery.
  */
 export default withRecoveryAdvice(async (task: ActorTask) => {
   await sleep(Number(process.env.RECOVER_AFTER_MS ?? 0));
@@ -45,7 +48,7 @@ function faultIn(command: Message): string {
   return /^throw-(\w+)/.exec(name)?.[1] ?? "";
 }
 
-/** A turn that bears only so much. */
+/** A transaction that throws after so many events and replies. */
 function throwing(transaction: Transaction, after: number): Transaction {
   let left = after;
   const count = (): void => {

@@ -1,7 +1,9 @@
 import { loadConfig } from "../../../../src/config.ts";
 import { serve } from "../../../../src/serve.ts";
 
-/** `perpd start` with actor threads that throw when they are told to: see faulty-actor. WATCH_EVERY_MS: of the watchdog. */
+/**
+ * `perpd start` with actor threads that fail on request: see faulty-actor. WATCH_EVERY_MS: interval of the watchdog.
+ */
 const invocation = loadConfig(process.argv.slice(2), process.env);
 if (invocation.kind !== "start") throw new Error("only start is known here");
 const actorEntry = new URL("./faulty-actor.js", import.meta.url).href;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Loaded into every thread of a server (`--import`): its clock is ahead of the machine's by the milliseconds that stand in
- * the file CLOCK_FILE, which a test may change while it runs.
+ * Loaded into every thread of a server (`--import`). Its clock is ahead of the machine's by the milliseconds in the
+ * file CLOCK_FILE, which a test may change at any time.
  */
 const LOOK_EVERY_MS = 10;
 

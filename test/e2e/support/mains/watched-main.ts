@@ -2,8 +2,8 @@ import { openSync, readSync, writeSync } from "node:fs";
 import { STALLS_PREFIX, type Stall } from "../stalls.ts";
 
 /**
- * perpd, with an eye on the loop of its front thread: at its end it writes down every turn that took long, and for how
- * much of that the thread stood ready while the kernel had given the processors to others, which is not its doing.
+ * perpd with a watch on the event loop of its gateway thread. At exit it prints every long iteration, and how much of
+ * it the thread was ready but had no processor.
  */
 
 const LOOK_EVERY_MS = 5;
@@ -32,7 +32,7 @@ setInterval(() => {
 
 process.on("exit", () => writeSync(1, `${STALLS_PREFIX}${JSON.stringify(stalls)}\n`));
 
-/** Of this thread so far: on a processor, and ready to run but waiting for one. */
+/** Time of this thread so far: on a processor, and ready but waiting for one. */
 function usage(): { runMs: number; queueMs: number } {
   const [run, queue] = text.toString("latin1", 0, readSync(schedstat, text, 0, text.length, 0)).split(" ");
   return { runMs: Number(run) / 1e6, queueMs: Number(queue) / 1e6 };
