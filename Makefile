@@ -1,4 +1,4 @@
-# The same commands that CI calls. Nothing else has to be installed by hand: Node >= 20.15 and npm are enough.
+# The commands of CI. Node >= 20.15 and npm are the only requirements.
 .PHONY: run test check docs bench crash fuzz help install build
 
 ARGS ?=
@@ -7,9 +7,9 @@ KILLS ?= 200
 run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
 	@node dist/src/main.js start $(ARGS)
 
-# The tests that there are: dist may still hold some that are gone. The timeout is that of a whole file, and for what hangs:
-# where others use the cores, one that starts fifty processes takes minutes.
-test: build       ## lint, types, unit, property, end-to-end and crash tests, the same each time; make test SEED=7 throws others
+# Lists the sources, since dist may still hold deleted tests. The timeout is per file and catches tests that hang: on a busy
+# machine a file that starts fifty processes takes minutes.
+test: build       ## lint, types, unit, property, end-to-end and crash tests with fixed seeds; make test SEED=7 uses another
 	npx biome check .
 	node --test --test-concurrency=2 --test-timeout=900000 $$(find test -name "*.test.ts" | sed 's|\(.*\)ts$$|dist/\1js|' | sort)
 
@@ -17,13 +17,13 @@ check: install    ## lint, format and types only
 	npx biome check .
 	npx tsc -p tsconfig.json --noEmit
 
-bench: build      ## the benchmark's table; make bench STAGES="core codec"
+bench: build      ## benchmarks, printed as a table; make bench STAGES="core codec"
 	node dist/bench/main.js $(STAGES)
 
-crash: build      ## kills the server under load, again and again; make crash KILLS=50
+crash: build      ## kills the server under load repeatedly; make crash KILLS=50
 	node dist/test/crash/main.js $(KILLS)
 
-fuzz: build       ## everything that is thrown at it at random; make fuzz SEED=7 RUNS=1000 STAGES="bodies bytes"
+fuzz: build       ## randomised tests; make fuzz SEED=7 RUNS=1000 STAGES="simulation bodies"
 	SEED=$(SEED) RUNS=$(RUNS) node dist/test/fuzz/main.js $(STAGES)
 
 docs: build       ## writes the pages of docs/reference from the declarations in the code
@@ -37,7 +37,7 @@ build: install
 
 install: node_modules/.package-lock.json
 
-# Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which not every registry has.
+# Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which some registries do not have.
 node_modules/.package-lock.json: package.json package-lock.json
 	npm install --no-save --no-audit --no-fund
 	@touch $@
