@@ -5,7 +5,7 @@ import { CANCEL_COST, type Cost, DEFAULT_COST, ORDER_COST, PAGE_COST } from "../
 import type { Principal } from "../exchange/credentials.ts";
 import type { Call } from "../http/call.ts";
 
-/** Who may use a route: anyone, a credential with the permission, a wallet session only, or the operator. */
+/** The callers of a route: anyone, a credential with the permission, a wallet session only, or the operator. */
 export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 

@@ -27,7 +27,7 @@ test("asyncapi.json is valid AsyncAPI 3.0", async () => {
   );
 });
 
-test("every op and every channel is in the document", () => {
+test("every op and every channel is documented", () => {
   const operations = Object.values(document.operations);
   const received = operations.filter(({ action }) => action === "receive").map(({ title }) => title);
   const sent = operations.filter(({ action }) => action === "send").map(({ title }) => title);
@@ -35,7 +35,7 @@ test("every op and every channel is in the document", () => {
   assert.deepEqual(sent.toSorted(), Object.keys(CHANNELS).toSorted());
 });
 
-test("every example is what its schema allows", () => {
+test("every example is valid by its schema", () => {
   const { channels, components } = closed(document) as Document;
   const checker = new Checker(components);
   let count = 0;
@@ -48,7 +48,7 @@ test("every example is what its schema allows", () => {
   assert.ok(count >= 3 * (Object.keys(CHANNELS).length + Object.keys(TRADING_PARAMS).length + 4));
 });
 
-test("every code of a WebSocket's own is documented, and no code that does not exist", () => {
+test("every code of the WebSocket alone is documented, and only existing codes are", () => {
   const listed = JSON.stringify(document).matchAll(/"enum":(\["BAD_JSON"[^\]]+\])/g);
   const codes = new Set([...listed].flatMap(([, list = "[]"]) => JSON.parse(list) as string[]));
   const known = [...Object.keys(ERRORS), ...Object.keys(SOCKET_ERRORS)];
@@ -57,14 +57,14 @@ test("every code of a WebSocket's own is documented, and no code that does not e
   for (const code of Object.keys(SOCKET_ERRORS)) assert.ok(everywhere.includes(code), code);
 });
 
-/** Of HTTP itself, and of credentials, which a socket shows once. */
+/** Codes of HTTP, and of credentials, which a socket sends once. */
 const NOT_OF_OPS = new Set<ErrorCode>([
   ...(["BAD_REQUEST", "BAD_ENCODING", "BAD_QUERY", "UNEXPECTED_BODY", "BODY_TOO_LARGE", "REQUEST_TIMEOUT"] as const),
   ...(["INVALID_TOKEN", "INVALID_KEY_OR_SIGNATURE", "KEY_EXPIRED", "TIMESTAMP_OUT_OF_WINDOW"] as const),
   ...(["IP_NOT_ALLOWED", "SIGNATURE_REPLAYED"] as const),
 ]);
 
-test("an op that trades may answer with every code that its twin over HTTP may", () => {
+test("a trading op documents every code of its equivalent REST route", () => {
   const routes = declaredRoutes();
   const requests = new Map(socketRequests(routes).map(({ op, errors }) => [op, errors]));
   for (const op of Object.keys(TRADING_TWINS) as TradingOp[]) {

@@ -37,7 +37,7 @@ const operations = Object.values(document.paths)
   .flatMap((path) => Object.values(path))
   .map((each) => ({ ...each, responses: responsesOf(each.responses, document.components.responses) }));
 
-/** The service's fixed surface. */
+/** The endpoints that the service must have. */
 const FIXED = [
   "POST /orders",
   "DELETE /orders/{id}",
@@ -63,7 +63,7 @@ test("openapi.json is valid OpenAPI 3.1", async () => {
   assert.equal(validator.version, "3.1");
 });
 
-test("every route is in the document and nothing else, the fixed ones by their names", () => {
+test("the document has exactly the routes, and the required ones under their names", () => {
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -76,7 +76,7 @@ test("operation ids are unique", () => {
   assert.equal(new Set(operations.map((operation) => operation.operationId)).size, operations.length);
 });
 
-test("every reference leads somewhere", () => {
+test("every reference resolves", () => {
   const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
   let found = 0;
   for (const [, path = ""] of references) {
@@ -104,7 +104,7 @@ test("path parameters, security and errors follow from the route", () => {
     for (const scheme of security.flatMap(Object.keys)) assert.ok(names.includes(scheme), scheme);
 });
 
-test("every error code is answered by some endpoint, and every one that is documented exists", () => {
+test("every error code belongs to some endpoint, and every documented code exists", () => {
   const documented = new Set<string>(errorsIn("NO_ENDPOINT"));
   for (const { operationId, responses } of operations)
     for (const [status, { content }] of Object.entries(responses))
@@ -117,7 +117,7 @@ test("every error code is answered by some endpoint, and every one that is docum
   assert.deepEqual(Object.keys(document.components.examples).toSorted(), Object.keys(ERRORS).toSorted());
 });
 
-test("what may be said to an order alone may be said to it in a batch", () => {
+test("every code of a single order request is also a code of a batch item", () => {
   const routeOf = (name: string) => routes.find(({ method, path }) => `${method} ${path}` === name);
   const { errors = [], itemErrors = [] } = routeOf("POST /orders/batch") ?? {};
   for (const name of ["POST /orders", "PATCH /orders/:id", "DELETE /orders/:id"])
@@ -125,7 +125,7 @@ test("what may be said to an order alone may be said to it in a batch", () => {
       assert.ok(errors.includes(code) || itemErrors.includes(code), `${code} of ${name}`);
 });
 
-test("every example is what its schema allows", () => {
+test("every example is valid by its schema", () => {
   const { components } = closed(document) as Document;
   const checker = new Checker(components);
   let count = 0;
@@ -149,14 +149,14 @@ test("every example is what its schema allows", () => {
 const contentsOf = (responses: Operation["responses"]) =>
   Object.entries(responses).map(([status, { content }]) => [status, content] as const);
 
-test("every object that a client sends refuses other fields", () => {
+test("every object from clients refuses unknown fields", () => {
   for (const route of routes)
     for (const schema of [route.body, route.query])
       if (schema !== undefined)
         assert.equal((schema as { additionalProperties?: unknown }).additionalProperties, false, route.path);
 });
 
-test("no field of a body has a default: openapi-typescript makes of it a field that must be sent", () => {
+test("no field of a body has a default: openapi-typescript would make it required", () => {
   for (const { body } of routes)
     for (const [name, field] of Object.entries((body as { properties?: Record<string, object> })?.properties ?? {}))
       assert.ok(!("default" in field), name);

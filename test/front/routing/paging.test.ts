@@ -6,7 +6,7 @@ import { readPage } from "../../../src/front/routing/paging.ts";
 import { ScriptedEngine } from "../support/scripted-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
-test("very many who read a page of the history at once do so in several turns of the event loop", async () => {
+test("very many page reads are spread over several event-loop iterations", async () => {
   const context = { engine: new ScriptedEngine() } as unknown as Context;
   let read = 0;
   const readOne = () =>
@@ -24,7 +24,7 @@ test("very many who read a page of the history at once do so in several turns of
   assert.equal((await pages).length, 100);
 });
 
-test("a page is not read for who has gone, or has been told that it took too long", async () => {
+test("a page is not read for a request that is already answered or gone", async () => {
   const context = { engine: new ScriptedEngine() } as unknown as Context;
   const read: number[] = [];
   const answers = Array.from({ length: 10 }, () => ({ done: false }));
@@ -43,7 +43,7 @@ test("a page is not read for who has gone, or has been told that it took too lon
   }
 });
 
-test("a window may be a millisecond wide, and no narrower; a page waits for the history, or is not read", async () => {
+test("a time range of one millisecond is allowed; a page waits for the history or is refused", async () => {
   const engine = new ScriptedEngine();
   const context = { engine } as unknown as Context;
   const page = (query: object) => readPage(context, { done: false }, query, () => ({ data: [1], nextCursor: null }));

@@ -12,7 +12,7 @@ import { type FakeResponse, fakeCall } from "../support/fake-call.ts";
 
 const reader: Principal = { accountId: 16, permissions: ["READ"], credential: "", expiresAt: 0, record: null };
 
-/** Lets in whoever says "let me in", with the permission to read. */
+/** Authenticates a call with the header "let me in", with the permission READ. */
 const gatekeeper: Authenticator = {
   principal(call) {
     if (call.authorization !== "let me in") throw new ApiError("UNAUTHENTICATED");
@@ -95,7 +95,7 @@ const routes = [
 ];
 const router = new Router(routes, gatekeeper, log);
 
-/** As the server does it: what is thrown is the answer. */
+/** Like the server: an error that is thrown becomes the answer. */
 function send(method: string, target: string, body = "", authorization = ""): FakeResponse {
   const { call, response } = fakeCall(method, target, { body, authorization });
   try {
@@ -108,7 +108,7 @@ function send(method: string, target: string, body = "", authorization = ""): Fa
 
 const codeOf = (response: FakeResponse): unknown => [response.status, response.json.code];
 
-test("fixed paths go before parameters, and parameters take one segment", () => {
+test("exact paths win over parameters, and a parameter is one segment", () => {
   assert.deepEqual(send("GET", "/v1/things/all").json, { all: true });
   assert.deepEqual(send("GET", "/v1/things/17").json, { id: "17" });
   assert.deepEqual(send("GET", "/v1/things/client%3Aa").json, { id: "client:a" });
@@ -136,7 +136,7 @@ test("an escaped slash stays a part of its segment", () => {
   assert.deepEqual(send("GET", "/v1/things/a%2Fb").json, { id: "a/b" });
 });
 
-test("a method that a path does not answer to is told which it does", () => {
+test("an unknown method of a path is refused with the allowed ones", () => {
   const response = send("PUT", "/v1/things");
   assert.deepEqual(codeOf(response), [405, "METHOD_NOT_ALLOWED"]);
   assert.deepEqual(response.headers.allow, "GET, POST, DELETE, HEAD, OPTIONS");
@@ -149,7 +149,7 @@ test("HEAD answers like GET, without the body", () => {
   assert.deepEqual([response.status, response.headers["content-length"], response.text], [200, "12", ""]);
 });
 
-test("who calls is asked before what was sent is looked at", () => {
+test("authentication comes before the check of query and body", () => {
   const nonsense = "{";
   assert.deepEqual(codeOf(send("POST", "/v1/things", nonsense)), [401, "UNAUTHENTICATED"]);
   assert.equal(send("POST", "/v1/things", nonsense).headers["www-authenticate"], "Bearer");
@@ -160,7 +160,7 @@ test("who calls is asked before what was sent is looked at", () => {
   assert.deepEqual(codeOf(send("GET", "/v1/operator")), [403, "OPERATOR_REQUIRED"]);
 });
 
-test("queries and bodies are taken only where a route has some", () => {
+test("a query or body is refused on a route without one", () => {
   assert.deepEqual(send("GET", "/v1/things?limit=5").json, { limit: 5 });
   assert.deepEqual(codeOf(send("GET", "/v1/things?offset=5")), [400, "UNKNOWN_FIELD"]);
   assert.deepEqual(codeOf(send("GET", "/v1/things/all?limit=5")), [400, "UNKNOWN_FIELD"]);
@@ -169,7 +169,7 @@ test("queries and bodies are taken only where a route has some", () => {
   assert.deepEqual(codeOf(send("POST", "/v1/things/17/close", '{"names":"x"}')), [400, "UNKNOWN_FIELD"]);
 });
 
-test("what a promise rejects with is the answer, and a bug is logged", async () => {
+test("a rejected promise becomes the answer, and a bug is logged", async () => {
   const sent = ["right", "refused", "failed"].map((how) => send("GET", `/v1/later/${how}`));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(
@@ -200,8 +200,8 @@ const openLimits = () =>
     accountRate: 1,
   });
 
-test("a path that cannot be read is paid for, and answered when it is known who asks", (t) => {
-  t.mock.method(performance, "now", () => 0); // nothing flows in meanwhile
+test("a malformed path is charged, and refused after authentication", (t) => {
+  t.mock.method(performance, "now", () => 0); // no tokens are added meanwhile
   const router = new Router(routes, gatekeeper, log, openLimits());
   const answer = (method: string, path: string) => {
     const { call, response } = fakeCall(method, path);
@@ -217,7 +217,7 @@ test("a path that cannot be read is paid for, and answered when it is known who 
   assert.deepEqual(answer("DELETE", "/v1/later/%"), [405, "METHOD_NOT_ALLOWED", undefined]);
 });
 
-test("a machine's clock that is set back locks nobody out", (t) => {
+test("a clock that is set back does not exhaust rate limits", (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 3_600_000 });
   let nowMs = 0;
   t.mock.method(performance, "now", () => nowMs);
@@ -234,8 +234,8 @@ test("a machine's clock that is set back locks nobody out", (t) => {
   assert.equal(remaining(), "79", "it flows in as ever");
 });
 
-test("where bodies are weighed, an unreadable one costs what the route does at least", (t) => {
-  t.mock.method(performance, "now", () => 0); // nothing flows in meanwhile
+test("with a cost by body, an unreadable body costs the route's minimum", (t) => {
+  t.mock.method(performance, "now", () => 0); // no tokens are added meanwhile
   const limits = openLimits();
   const weighing = route({
     method: "POST",
@@ -265,7 +265,7 @@ test("where bodies are weighed, an unreadable one costs what the route does at l
   assert.equal(left("{", "stranger")[0], 401);
 });
 
-test("what changes orders is paid as an order, what cancels them as a cancel, and pages cost more than other reads", () => {
+test("order changes cost ORDER tokens, cancels cost CANCEL tokens, and pages cost more than other reads", () => {
   const cost = (
     method: "GET" | "POST" | "DELETE",
     path: string,

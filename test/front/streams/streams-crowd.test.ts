@@ -57,7 +57,7 @@ async function openStreams(onRead: () => void) {
   return { engine, streams, published, member, join };
 }
 
-/** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
+/** Subscribes to the positions of accounts 1 to CROWD. Each has one in BTC. */
 async function openCrowd() {
   const { engine, streams, published, member, join } = await openStreams(assert.fail);
   for (let accountId = 1; accountId <= CROWD; accountId++) join("positions", accountId);
@@ -68,7 +68,7 @@ async function openCrowd() {
   return { engine, streams, published, member };
 }
 
-test("a price has very many accounts asked about in several turns of the event loop, each once; own news do not wait", async () => {
+test("a price makes very many accounts flush over several event-loop iterations, each once; an account's own event does not wait", async () => {
   const { engine, streams } = await openCrowd();
   engine.transaction(BTC, make(PriceUpdated, { markTicks: 650001 }));
   engine.drain();
@@ -88,7 +88,7 @@ test("a price has very many accounts asked about in several turns of the event l
   assert.equal(engine.asked.length, CROWD);
 });
 
-test("the heartbeats of very many streams go out in several turns of the event loop, but not of those that are forgotten", async () => {
+test("the heartbeats of very many streams are sent over several event-loop iterations, but not those of closed streams", async () => {
   const { streams, published, member } = await openCrowd();
   streams.heartbeat();
   for (let i = 0; i < CROWD; i++) await nextTurn();
@@ -102,7 +102,7 @@ test("the heartbeats of very many streams go out in several turns of the event l
   assert.ok(!published.includes(`positions/${LAST}/all`));
 });
 
-test("funding of very many accounts is told in several turns of the event loop; who trades as well does not wait", async () => {
+test("funding of very many accounts is published over several event-loop iterations; an account that trades does not wait", async () => {
   const { engine, published, member, join } = await openStreams(assert.fail);
   for (let accountId = 1; accountId <= CROWD; accountId++) join("funding", accountId);
   while (member.snapshots < CROWD) await nextTurn();
@@ -118,7 +118,7 @@ test("funding of very many accounts is told in several turns of the event loop; 
   assert.equal(new Set(published).size, CROWD);
 });
 
-test("the fills of very many accounts are read in several turns of the event loop", async () => {
+test("the fills of very many accounts are read over several event-loop iterations", async () => {
   let reads = 0;
   const { engine, member, join } = await openStreams(() => reads++);
   for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
@@ -130,7 +130,7 @@ test("the fills of very many accounts are read in several turns of the event loo
   }
 });
 
-test("the fills of those who have left before their turn are not read", async () => {
+test("the fills of accounts that have unsubscribed meanwhile are not read", async () => {
   let reads = 0;
   const { engine, streams, member, join } = await openStreams(() => reads++);
   for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);

@@ -32,21 +32,21 @@ const STEPS = 800;
 const STEPS_PER_LOOK = 20;
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const PROGRESS = ["PENDING", "SENT", "COMPLETED"];
-/** A snapshot has the last hundred of them. */
+/** A snapshot has the last hundred rows. */
 const RECENT = ["fills", "transfers", "funding"];
 const OPEN = ["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"];
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
 type Received = any;
 
-test("whoever has followed all along holds what whoever joins anew is shown, whatever orders there are", async () => {
+test("a long-time subscriber has the same state as a new one, for random orders", async () => {
   const seen = new Map<string, number>();
   for (let run = 0; run < RUNS; run++) await follow(seed + run, seen);
   for (const channel of ["orderbook", "orders", "fills", "positions", "balance", "transfers", "funding"])
     assert.ok((seen.get(channel) ?? 0) > 100, `${seen.get(channel)} messages of ${channel}`);
 });
 
-/** Random traffic over the real actors, whose turns come out late and in lumps. */
+/** Random traffic over the real actors. Transactions are released late and in groups. */
 async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   const random = new Random(seed);
   const exchange = new Exchange(INSTRUMENTS);
@@ -111,12 +111,12 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     engine.isFull = false;
     const others = openStreams();
     const anew = followers.map(({ request }) => others.join(...request));
-    // What is read of the history comes a page a turn.
+    // The history is read one page per event-loop iteration.
     while (anew.some(({ topic }) => topic === "")) {
       if (random.next() < 0.1) engine.settle();
       await nextTurn();
     }
-    // A heartbeat looks at what moves without an event of the account: its place among those to be deleveraged.
+    // A heartbeat reads what changes without an event of the account: its rank for deleveraging.
     for (let round = 0; round < 4; round++) {
       streams.heartbeat();
       for (const each of [streams, others.streams]) each.flushAll();
@@ -131,7 +131,7 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   await close();
 }
 
-/** The history of all that has happened, also of what is not released yet: the store does not wait for the front. */
+/** A history of all transactions, also of those not released yet: the store does not wait for the front. */
 function openHistory(exchange: Exchange) {
   const folder = mkdtempSync(join(tmpdir(), "perpd-traffic-"));
   const database = openDatabase(folder, { probe: false });
@@ -172,7 +172,7 @@ function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
   ];
 }
 
-/** A client of one stream, which keeps what it is told and notices a gap. */
+/** A client of one stream that keeps its messages and detects gaps. */
 class Follower implements Subscriber {
   topic = "";
   private sequence = 0;
@@ -227,7 +227,7 @@ class Follower implements Subscriber {
     }
   }
 
-  /** What happened is told once, and a transfer never goes back. */
+  /** Each event is published once, and the status of a transfer never goes back. */
   private tell(key: string, row: Received): void {
     const before = this.rows.get(key) as Received;
     if (before !== undefined)
@@ -254,7 +254,7 @@ class Follower implements Subscriber {
   }
 }
 
-/** Where an order that trails is now no event says. */
+/** No event has the current trigger price of a trailing order. */
 function withoutPlace(order: Received): Received {
   if (order.type !== "TRAILING_STOP_MARKET" || order.status !== "UNTRIGGERED") return order;
   const { triggerPrice, ...rest } = order;

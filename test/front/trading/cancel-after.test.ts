@@ -10,10 +10,10 @@ import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const principal: Principal = { accountId: 17, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
 
-/** Far ahead of the machine's clock, as behind a start with a clock that was set back. */
+/** Far ahead of the clock, as after a start with a clock that was set back. */
 const LOG_TIME = 4_000_000_000_000;
 
-/** What a switch is answered with, where each symbol took the command so many milliseconds after LOG_TIME. */
+/** The answer, when each symbol executed the command this many milliseconds after LOG_TIME. */
 async function arm(timeoutMs: number, takenAfterMs: readonly number[]): Promise<unknown> {
   const engine = new ScriptedEngine();
   const context = { engine, symbols: new Symbols(engine.instruments) } as unknown as Context;
@@ -38,7 +38,7 @@ async function arm(timeoutMs: number, takenAfterMs: readonly number[]): Promise<
   return replies[0];
 }
 
-test("a switch counts from when its symbols took it, whatever the machine's clock says; the earliest is told", async () => {
+test("the timeout counts from the time of each symbol's transaction; the answer has the earliest end", async () => {
   assert.deepEqual(await arm(60_000, [7, 3]), [200, { timeoutMs: 60_000, cancelAt: LOG_TIME + 60_003 }]);
   assert.deepEqual(await arm(0, [7, 3]), [200, { timeoutMs: 0, cancelAt: null }]);
 });

@@ -8,11 +8,11 @@ import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const BEYOND = 1_000_000;
 
-/** Trade ids that an order's duplicate shows, and how many pages were read; the order has `fills` of a lot each. */
+/** The trade ids in a duplicate, and the number of pages read. The order has `fills` fills of one lot. */
 async function show(fills: number, scan = 1000, filledLots = fills): Promise<{ ids: number[]; pages: number }> {
   const engine = new ScriptedEngine();
   let pages = 0;
-  /** Newest first, from trade `fills` down to 1; a cursor is the id that comes next. A page looks at `scan` rows at most. */
+  /** Newest first, from trade `fills` down to 1. The cursor is the next id. A page reads at most `scan` rows. */
   const fillsOfOrder = (_: OrderRecord, { limit, cursor }: PageQuery): Page<FillRecord> => {
     pages++;
     const from = Number(cursor ?? fills);
@@ -32,14 +32,14 @@ async function show(fills: number, scan = 1000, filledLots = fills): Promise<{ i
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-test("a duplicate has all fills of its order, oldest first, over as many pages as that takes", async () => {
+test("a duplicate has all fills of its order, oldest first, read over several pages", async () => {
   assert.deepEqual(await show(0), { ids: [], pages: 0 });
   assert.deepEqual(await show(3), { ids: [1, 2, 3], pages: 1 });
   assert.deepEqual(await show(2500), { ids: upTo(2500), pages: 3 });
   assert.deepEqual(await show(90, 3), { ids: upTo(90), pages: 30 });
 });
 
-test("a duplicate reads no further than it must, and not without end", async () => {
+test("a duplicate reads no more pages than needed, within a bound", async () => {
   assert.deepEqual(await show(12_000), { ids: upTo(12_000, 2001), pages: 10 });
   assert.equal((await show(5, 0, BEYOND)).pages, 40);
 });

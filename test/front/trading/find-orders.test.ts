@@ -18,7 +18,7 @@ const BOB = 18;
 const [A, B, C] = [1, 2, 3];
 const NAME = "my-order";
 
-/** Looks for Alice's order by its name, which she has used on `owner` (0 = on none) within a day and has open on `open`. */
+/** Finds Alice's order by its clientOrderId, which she used on `owner` (0: on none) within a day and has open on `open`. */
 async function look(owner: number, open: readonly number[]): Promise<{ asked: number[]; found: number | undefined }> {
   const engine = new ScriptedEngine(["A", "B", "C"]);
   const asked: number[] = [];
@@ -49,21 +49,21 @@ async function look(owner: number, open: readonly number[]): Promise<{ asked: nu
   return { asked, found: (await finding)?.orderId };
 }
 
-test("by its client order id an order is looked for where that was used last, and nowhere else if it is there", async () => {
+test("an order is searched by clientOrderId on the symbol that used it last, and nowhere else if it is there", async () => {
   assert.deepEqual(await look(C, [C]), { asked: [C], found: 256 + C });
   assert.deepEqual(await look(C, [A, C]), { asked: [C], found: 256 + C });
 });
 
-test("an order that is not open where its client order id was used last may be open elsewhere", async () => {
+test("an order that is not open on the symbol that used its clientOrderId last may be open on another", async () => {
   assert.deepEqual(await look(C, [B]), { asked: [C, A, B], found: 256 + B });
   assert.deepEqual(await look(C, []), { asked: [C, A, B], found: undefined });
 });
 
-test("an order whose client order id was used more than a day ago is looked for on every symbol", async () => {
+test("an order whose clientOrderId was used more than a day ago is searched on every symbol", async () => {
   assert.deepEqual(await look(0, [B]), { asked: [A, B, C], found: 256 + B });
 });
 
-test("a cancel by client order id goes to the symbol that used it last, and where that has none to the one that does", async () => {
+test("a cancel by clientOrderId goes to the symbol that used it last, and if the order is not there to the symbol that has it", async () => {
   const engine = new ScriptedEngine(["A", "B", "C"]);
   const opening = ClientOrderIds.open(engine);
   while (engine.asked.length > 0) {
@@ -104,7 +104,7 @@ test("a cancel by client order id goes to the symbol that used it last, and wher
   assert.deepEqual(said, [200, String(256 + B)]);
 });
 
-test("whoever cancels an order that has ended is told so, however many others cancel at the same time; others learn nothing of it", async () => {
+test("a cancel of a closed order gets ORDER_NOT_OPEN, also among many cancels; other accounts get ORDER_NOT_FOUND", async () => {
   const engine = new ScriptedEngine(["A", "B", "C"]);
   const symbols = new Symbols(engine.instruments);
   const orderId = 256 + A;
@@ -136,7 +136,7 @@ test("whoever cancels an order that has ended is told so, however many others ca
   ]);
 });
 
-test("of thousands of open orders those are printed that a page may need, and no others", async () => {
+test("only the open orders that a page may need are printed", async () => {
   const engine = new ScriptedEngine(["A", "B"]);
   let printed = 0;
   const viewOf = (actorId: number, createdAt: number): Message =>

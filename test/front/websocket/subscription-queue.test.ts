@@ -9,7 +9,7 @@ const ALL_BOOKS = SYMBOLS.flatMap((symbol) =>
   ),
 );
 
-test("very many subscriptions are served in several turns of the event loop, nobody behind all of another's", async () => {
+test("very many subscriptions are served over several event-loop iterations, round robin over the connections", async () => {
   const { connect } = await open({}, SYMBOLS);
   const [greedy, modest, gone, fickle] = [connect(), connect(), connect(), connect()];
   greedy.say(subscribe(...ALL_BOOKS));
@@ -29,7 +29,7 @@ test("very many subscriptions are served in several turns of the event loop, nob
   }
 });
 
-test("asked for again before it was served, a stream is joined once", async () => {
+test("a topic requested again before it was served is subscribed once", async () => {
   const { connect } = await open({}, SYMBOLS);
   const [greedy, client] = [connect(), connect()];
   greedy.say(subscribe(...ALL_BOOKS));
@@ -41,7 +41,7 @@ test("asked for again before it was served, a stream is joined once", async () =
   assert.deepEqual(kinds, ["subscribed", "subscribed", "subscribed", "SNAPSHOT"]);
 });
 
-test("whoever asks for many deep books and does not read is sent the others when it does, all in order", async () => {
+test("a client that subscribes to many deep books gets them in order, as it reads", async () => {
   const levels = Array.from({ length: 1000 }, (_, i): [number, number] => [650_000 - i, 1000 + i]);
   const states = Object.fromEntries(SYMBOLS.map((_, i) => [i + 1, { bids: levels }]));
   const { channels, connect } = await open(states, SYMBOLS);
@@ -57,7 +57,7 @@ test("whoever asks for many deep books and does not read is sent the others when
     assert.ok(client.topics.size > 0 && client.topics.size < 5, `${client.topics.size} snapshots wait to be read`);
     assert.equal(client.closedWith, null);
   }
-  // Others are served meanwhile.
+  // Other connections are served meanwhile.
   assert.deepEqual(
     connect()
       .ask(subscribe(book({ symbol: "B-PERP" })))

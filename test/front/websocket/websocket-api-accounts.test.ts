@@ -6,7 +6,7 @@ import { ApiError } from "../../../src/front/common/errors.ts";
 import { make, START } from "../support/scripted-engine.ts";
 import { ALICE, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";
 
-test("a socket says who it is by token or by key", async () => {
+test("a socket authenticates with a token or a key", async () => {
   const { connect } = await open();
   assert.deepEqual(connect().ask({ op: "auth", id: 3, token: "alice" }), [
     {
@@ -47,21 +47,21 @@ test("private channels need a credential that may read", async () => {
   }
 });
 
-test("who may not read takes over no private channels", async () => {
+test("an identity without READ cannot take over private channels", async () => {
   const { connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "balance" }));
   const [refusal] = client.ask({ op: "auth", id: 1, token: "alice-blind" });
   assert.deepEqual([refusal.code, refusal.details], ["PERMISSION_DENIED", { required: "READ" }]);
-  // It is still who it was.
+  // Its identity is unchanged.
   assert.equal(client.ask(subscribe({ channel: "orders" }))[0].op, "subscribed");
   client.say({ op: "unsubscribe", channels: [{ channel: "balance" }, { channel: "orders" }] });
   client.say(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   assert.equal(client.ask({ op: "auth", token: "alice-blind" })[0].op, "authenticated");
 });
 
-test("a credential that ends takes its sockets with it, and no others", async () => {
+test("the end of a credential closes its sockets, and no others", async () => {
   const { engine, channels, connect } = await open();
   const session = connect();
   session.say({ op: "auth", token: "alice" });
@@ -85,7 +85,7 @@ test("a credential that ends takes its sockets with it, and no others", async ()
   assert.equal(nobody.closedWith, null);
 });
 
-test("a credential that has expired trades no more, however late that is noticed", async () => {
+test("an expired credential cannot trade, even before its socket is closed", async () => {
   const { engine, connect, trades } = await open();
   const brief = connect();
   brief.say({ op: "auth", token: "alice-brief" });
@@ -98,7 +98,7 @@ test("a credential that has expired trades no more, however late that is noticed
   assert.equal(trades.length, 1);
 });
 
-test("a session that expires is not said to be logged out when the ledger sees it first", async () => {
+test("an expired session closes as CREDENTIAL_EXPIRED, also when the ledger ends it first", async () => {
   const { engine, connect } = await open();
   const brief = connect();
   brief.say({ op: "auth", token: "alice-brief" });
@@ -107,7 +107,7 @@ test("a session that expires is not said to be logged out when the ledger sees i
   assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
 });
 
-test("a client that does not read is told so and closed", async () => {
+test("a client that does not read is closed with SLOW_CONSUMER", async () => {
   const { channels, connect } = await open();
   const slow = connect();
   const good = connect();
@@ -118,7 +118,7 @@ test("a client that does not read is told so and closed", async () => {
   assert.equal(good.closedWith, null);
 });
 
-test("trading: answers name op and id, and a closed socket hears nothing", async () => {
+test("trading: answers have the op and the id, and a closed socket gets none", async () => {
   const { trades, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice-trader" });
@@ -150,7 +150,7 @@ test("trading: answers name op and id, and a closed socket hears nothing", async
   assert.equal(trades.length, 3, "nothing was asked for a disconnect");
 });
 
-test("trading: a stop waits for the answers that are under way, and takes nothing new", async () => {
+test("trading: a stop waits for answers in flight and refuses new requests", async () => {
   const { trades, channels, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice-trader" });

@@ -6,7 +6,7 @@ import { BTC, nextTurn, open, subscribe } from "../support/scripted-exchange.ts"
 
 const KLINES = { channel: "klines", symbol: "BTC-PERP", interval: "1s" };
 
-test("a history that cannot be read ends the sockets that asked for it, and nobody else's", async () => {
+test("an unreadable history closes the sockets that need it, and no others", async () => {
   let isDamaged = true;
   const read = <T>(sound: T): T => {
     if (isDamaged) throw new Error("wrong checksum");

@@ -43,7 +43,7 @@ class Client {
     this.socket.send(text);
   }
 
-  /** What came up to the answer to a ping: all that was sent before it. */
+  /** The messages up to the answer to a ping: all that were sent before it. */
   async take(): Promise<Received[]> {
     this.say('{"op":"ping"}');
     while (this.received.at(-1)?.op !== "pong") {
@@ -58,7 +58,7 @@ class Client {
 const label = (message: Received): string =>
   message.op ?? `${message.channel} ${message.type} ${message.prevSequence} ${message.sequence}`;
 
-test("over the real server too, what is published and what is sent keep their order", async () => {
+test("over the real server, published and sent messages keep their order", async () => {
   const engine = new ScriptedEngine();
   const opening = MarketData.open(
     engine,

@@ -12,7 +12,7 @@ test("ping", async () => {
   assert.deepEqual(connect().ask({ op: "ping" }), [{ op: "pong", id: null, serverTime: engine.time }]);
 });
 
-test("what is not understood is refused by name, and the socket stays open", async () => {
+test("an invalid message is refused with its code, and the socket stays open", async () => {
   const { connect } = await open();
   const table: [message: unknown, code: string, field?: string][] = [
     ["{", "BAD_JSON"],
@@ -87,7 +87,7 @@ test("what is not understood is refused by name, and the socket stays open", asy
   }
 });
 
-test("who misspells an op, a channel or a symbol is told which there are", async () => {
+test("an unknown op, channel or symbol is refused with the known ones", async () => {
   const { connect } = await open();
   const misspelt = (message: unknown) => connect().ask(message)[0];
   assert.match(
@@ -99,13 +99,13 @@ test("who misspells an op, a channel or a symbol is told which there are", async
   assert.deepEqual(details, { known: ["BTC-PERP", "ETH-PERP"] });
 });
 
-test("an error bears the id of its request", async () => {
+test("an error has the id of its request", async () => {
   const { connect } = await open();
   assert.equal(connect().ask({ op: "dance", id: "x" })[0].id, "x");
   assert.equal(connect().ask({ op: "dance" })[0].id, null);
 });
 
-test("whatever the documents allow for an id comes back, and nothing else is taken", async () => {
+test("every id that the documents allow is returned, and any other is refused", async () => {
   const { connect } = await open();
   const ids = [0, 2 ** 53 - 1, 1 - 2 ** 53, "", "x".repeat(64), "\u{1f4a9}".repeat(64)];
   for (const id of ids) {
@@ -119,7 +119,7 @@ test("whatever the documents allow for an id comes back, and nothing else is tak
   }
 });
 
-test("a socket that asks too often is told so and closed", async () => {
+test("a socket that sends too many messages is closed with RATE_LIMITED", async () => {
   const { engine, connect } = await open({}, undefined, limited());
   const client = connect();
   for (let i = 0; i < 50; i++) client.say({ op: "ping" });
@@ -131,7 +131,7 @@ test("a socket that asks too often is told so and closed", async () => {
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 
-test("a trading request is paid from its budget, not from the socket's messages", async () => {
+test("a trading request is charged to its budget, not to the socket's messages", async () => {
   const { engine, trades, connect } = await open({}, undefined, limited());
   const client = connect();
   client.ask({ op: "auth", token: "alice-trader" });
@@ -152,12 +152,12 @@ test("a trading request is paid from its budget, not from the socket's messages"
   const [reply] = client.take();
   assert.deepEqual([reply.result, reply.rateLimit], [{ x: 1 }, { limit: 20, remaining: 0, resetMs: 1000 }]);
   assert.equal(client.closedWith, null);
-  // What is refused was no use to anyone, and is counted like other messages.
+  // A refused request counts like any other message.
   for (let i = 0; client.closedWith === null && i < 50; i++) order("order.place");
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 
-test("a client on this machine pays nothing where limits are for remote ones", async () => {
+test("a local client is not charged when limits are for remote clients", async () => {
   const { trades, connect } = await open({}, undefined, limited({ rateLimit: "remote", host: "0.0.0.0" }));
   const client = connect();
   client.ask({ op: "auth", token: "alice-trader" });
@@ -167,7 +167,7 @@ test("a client on this machine pays nothing where limits are for remote ones", a
   assert.equal(client.take()[0].rateLimit, undefined);
 });
 
-test("a socket that waits for no answer may have a thousand orders on their way, and cancel at any time", async () => {
+test("a socket may have 1000 orders in flight, and may cancel at any time", async () => {
   const { trades, connect } = await open();
   const client = connect();
   client.ask({ op: "auth", token: "alice-trader" });
@@ -185,7 +185,7 @@ test("a socket that waits for no answer may have a thousand orders on their way,
   trades[2]?.answer.fail(new ApiError("INSUFFICIENT_MARGIN"), { error: assert.fail });
   await Promise.resolve();
   client.take();
-  // The cancel is still on its way.
+  // The cancel is still in flight.
   assert.deepEqual([order("order.place"), order("order.place")], [[], []]);
   assert.equal(order("order.place")[0].code, "OVERLOADED");
 });
@@ -209,7 +209,7 @@ test("a socket may have 200 subscriptions", async () => {
   assert.equal(client.ask(subscribe({ channel: "trades", symbol: "A-PERP" }))[0].op, "subscribed");
 });
 
-test("one bad channel among many, and nothing is subscribed to", async () => {
+test("one bad channel refuses the whole subscribe request", async () => {
   const { connect } = await open();
   const client = connect();
   const [error] = client.ask(subscribe(book(), { channel: "balance" }));

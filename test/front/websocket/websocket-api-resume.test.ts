@@ -9,7 +9,7 @@ import { BTC, bid, book, ETH, open, subscribe } from "../support/scripted-exchan
 const places = (messages: Received[]): string[] =>
   messages.map(({ op, type, prevSequence, sequence }) => op ?? `${type} ${prevSequence} ${sequence}`);
 
-test("resume: a client that was away for a moment gets what it missed, also when it was the only one", async () => {
+test("resume: a client that reconnects gets the missed messages, even as the only subscriber", async () => {
   const { engine, connect } = await open();
   const client = connect();
   client.say(subscribe(book()));
@@ -30,7 +30,7 @@ test("resume: a client that was away for a moment gets what it missed, also when
   const next = engine.transaction(BTC, bid(102, 2));
   engine.drain();
   assert.deepEqual(places(back.take()), [`DELTA ${missed[1]} ${next}`]);
-  // Nothing missed; something missed that has not gone out yet; a sequence that never was; the longest absence.
+  // Nothing missed; a missed message not published yet; an unknown sequence; the longest absence.
   const again = connect();
   assert.deepEqual(places(again.ask(subscribe(book({ resume: next })))), ["subscribed", `HEARTBEAT undefined ${next}`]);
   const pending = engine.transaction(BTC, bid(103, 1));
@@ -42,7 +42,7 @@ test("resume: a client that was away for a moment gets what it missed, also when
   for (const each of [back, again]) each.hangUp();
 });
 
-test("resume: after more messages than are kept, or more than half a minute, there is a snapshot", async () => {
+test("resume: after more messages than are kept, or more than 30 seconds, the client gets a snapshot", async () => {
   const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book()));
@@ -86,7 +86,7 @@ test("resume: after more messages than are kept, or more than half a minute, the
   );
 });
 
-test("resume: trades since a sequence come in one message, also to who never listened here", async () => {
+test("resume: trades after a sequence come in one message, also to a new client", async () => {
   const { engine, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const trade = () =>
     engine.transaction(BTC, make(Traded, { tradeId: engine.sequence * 256 + BTC, priceTicks: 100, quantityLots: 1 }));

@@ -7,7 +7,7 @@ import type { ScriptedClient } from "../support/scripted-client.ts";
 import { make } from "../support/scripted-engine.ts";
 import { BTC, bid, book, type Exchange, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";
 
-/** Printed they are some 300 kB. */
+/** About 300 kB as JSON. */
 const ORDERS = 600;
 const SLOW_CONSUMER = { code: 1013, reason: "SLOW_CONSUMER" };
 const LOOKS_IN_FIVE_SECONDS = 100;
@@ -15,7 +15,7 @@ const LOOKS_IN_FIVE_SECONDS = 100;
 const ids = Array.from({ length: ORDERS }, (_, i) => 256 * (i + 1) + BTC);
 const views = ids.map((orderId) => make(OrderView, { orderId, quantityLots: 10, remainingLots: 10, priceTicks: 100 }));
 
-/** Follows orders, and has not read the snapshot of many: its line takes a while. */
+/** Subscribes to orders, and has not read a large snapshot yet: its line is slow. */
 async function followMany(): Promise<Exchange & { client: ScriptedClient }> {
   const exchange = await open({}, ["BTC-PERP"]);
   const client = exchange.connect();
@@ -27,7 +27,7 @@ async function followMany(): Promise<Exchange & { client: ScriptedClient }> {
   return { ...exchange, client };
 }
 
-/** How many looks it is given before it is dropped. */
+/** The number of ticks before it is closed. */
 function looksUntilDropped({ channels }: Exchange, client: ScriptedClient): number {
   for (let looks = 0; looks < 1000; looks++) {
     if (client.closedWith !== null) return looks;
@@ -36,7 +36,7 @@ function looksUntilDropped({ channels }: Exchange, client: ScriptedClient): numb
   return Number.POSITIVE_INFINITY;
 }
 
-test("a snapshot larger than may pile up drops nobody who reads, whatever small comes behind it", async () => {
+test("a snapshot larger than the backlog limit does not close a client that reads, whatever small messages follow", async () => {
   const { channels, client } = await followMany();
   for (let i = 0; i < LOOKS_IN_FIVE_SECONDS / 2; i++) {
     client.say({ op: "ping" });
@@ -48,7 +48,7 @@ test("a snapshot larger than may pile up drops nobody who reads, whatever small 
   assert.equal(snapshot.data.length, ORDERS);
 });
 
-test("so it is with an update, with answers and with what is sent to one that resumes", async () => {
+test("a large update, answer or resumed message does not close a client that reads", async () => {
   const { engine, channels, connect, client, trades } = await followMany();
   engine.transaction(
     BTC,
@@ -94,14 +94,14 @@ test("so it is with an update, with answers and with what is sent to one that re
   assert.equal(back.take().filter(({ type }) => type === "DELTA").length, 200);
 });
 
-test("one that does not read a large message either is dropped five seconds later", async () => {
+test("a client that does not read a large message is closed after five seconds", async () => {
   const exchange = await followMany();
   const looks = looksUntilDropped(exchange, exchange.client);
   assert.ok(Math.abs(looks - LOOKS_IN_FIVE_SECONDS) <= 1, `${looks} looks`);
   assert.deepEqual(exchange.client.closedWith, SLOW_CONSUMER);
 });
 
-test("what piles up behind a large message counts as ever; once that is read, the next one has its own time", async () => {
+test("backlog after a large message counts; after that message is read, the next large one has its own time", async () => {
   const exchange = await followMany();
   const { client, connect } = exchange;
   const ping = { op: "ping", id: "x".repeat(32) };

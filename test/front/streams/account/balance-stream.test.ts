@@ -9,7 +9,7 @@ const credit = (engine: ScriptedEngine, accountId: number, amount: number): void
   assert.ok(engine.marginTable.debit(accountId, -amount));
 };
 
-test("balance: a snapshot and every change, read when all is durable", async () => {
+test("balance: a snapshot and every change, published when durable", async () => {
   const { engine, channels, hub, connect } = await open();
   credit(engine, ALICE, 5_000_000);
   const client = connect();
@@ -56,7 +56,7 @@ test("balance: a snapshot and every change, read when all is durable", async () 
   assert.deepEqual([moved.prevSequence, moved.sequence, moved.data.equity], [deposited, priced, "7.000001"]);
 });
 
-test("balance: who joins later starts where the stream stands; who leaves is waited for no more", async () => {
+test("balance: a later subscriber starts at the current state; nothing is read for one that has unsubscribed", async () => {
   const { engine, connect } = await open();
   const early = connect();
   early.say({ op: "auth", token: "alice" });
@@ -79,7 +79,7 @@ test("balance: who joins later starts where the stream stands; who leaves is wai
   assert.deepEqual(early.take(), []);
 });
 
-test("balance: a mark that reaches the account behind its turn is shown, soon or late", async () => {
+test("balance: a mark that reaches the account after its transaction is published in the end", async () => {
   const { engine, channels, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice" });
@@ -102,7 +102,7 @@ test("balance: a mark that reaches the account behind its turn is shown, soon or
   assert.deepEqual(equities(), ["2"]);
 });
 
-test("balance: when too many wait for the log, a stream asks again until it has its turn", async () => {
+test("balance: when too many wait for durability, a stream retries", async () => {
   const { engine, channels, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice" });
@@ -118,7 +118,7 @@ test("balance: when too many wait for the log, a stream asks again until it has 
   );
 });
 
-test("balance: a look that others have overtaken is not shown any more", async () => {
+test("balance: the result of a read that a later one has overtaken is dropped", async () => {
   const { engine, connect } = await open();
   credit(engine, ALICE, 5_000_000);
   const client = connect();

@@ -22,7 +22,7 @@ const answerAll = (engine: ScriptedEngine): void => {
   while (engine.answer(() => [make(Done)]));
 };
 
-test("fills: the last hundred of the history's and those since, oldest first; then those of each turn", async () => {
+test("fills: the last hundred from history and memory, oldest first, then those of each transaction", async () => {
   const asked: unknown[] = [];
   const { engine, connect } = await open({}, undefined, null, {
     fillsOf: (accountId, { limit, throughSequence, instrumentId }) => {
@@ -59,7 +59,7 @@ test("fills: the last hundred of the history's and those since, oldest first; th
   assert.deepEqual(client.take(), [], "an order that fills nothing is no news here");
 });
 
-test("fills: those of a symbol are found behind very many of others, and behind too many not looked for", async () => {
+test("fills: those of a symbol are found among many of other symbols, within a bound", async () => {
   let emptyPages = 39;
   const cursors: unknown[] = [];
   const { engine, connect } = await open({}, undefined, null, {
@@ -91,7 +91,7 @@ test("fills: those of a symbol are found behind very many of others, and behind 
   assert.equal(cursors.length, 40);
 });
 
-test("orders and fills: an account that nobody follows any more is forgotten, and asked after anew", async () => {
+test("orders and fills: an account without subscribers is dropped, and read again for the next one", async () => {
   const { engine, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice" });

@@ -17,7 +17,7 @@ const settled = (fundingTime: number, ratePpb: number) =>
 const paid = (fundingTime: number, amountQuanta: number, accountId = ALICE) =>
   make(FundingPaid, { accountId, fundingTime, sizeLots: 1500, amountQuanta });
 
-test("funding: the last hundred payments of the history's and those since, oldest first; then those of each turn", async () => {
+test("funding: the last hundred payments from history and memory, oldest first, then those of each transaction", async () => {
   const asked: unknown[] = [];
   const rate = make(FundingRateRecord, { fundingTime: START, ratePpb: 3000, premiumPpb: 6000, indexTicks: 649_990 });
   const { engine, connect } = await open({}, undefined, null, {
@@ -57,7 +57,7 @@ test("funding: the last hundred payments of the history's and those since, oldes
   assert.deepEqual([btc.symbol, shown(btc).length], ["BTC-PERP", 100]);
 
   engine.transaction(ETH, settled(START + HOUR_MS, -700), paid(START + HOUR_MS, 9));
-  // Who has not paid for an interval by the end of the next pays for both.
+  // A position that has not paid for an interval by the end of the next one pays for both.
   const last = engine.transaction(
     BTC,
     paid(START, -41),
@@ -108,7 +108,7 @@ test("funding: the last hundred payments of the history's and those since, oldes
   );
 });
 
-test("funding: a payment of an interval that ended before the start, or before anybody listened", async () => {
+test("funding: a payment for an interval that ended before the start, or before the subscription", async () => {
   const before = make(FundingRateRecord, { fundingTime: START - 1, ratePpb: 5000, indexTicks: 640_000 });
   const { engine, connect } = await open({}, undefined, null, {}, [before]);
   engine.transaction(ETH, settled(START, 4000));

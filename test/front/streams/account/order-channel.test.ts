@@ -12,7 +12,7 @@ import { ALICE, BOB, BTC, ETH, open, subscribe } from "../../support/scripted-ex
 const view = (orderId: number, more: Partial<MessageOf<typeof OrderView>> = {}): Message =>
   make(OrderView, { orderId, quantityLots: 10, remainingLots: 10, priceTicks: 100, sequence: 50, ...more });
 
-test("orders: a question that dies with its symbol's thread is asked again", async () => {
+test("orders: a request lost with its symbol's thread is sent again", async () => {
   const { engine, channels, connect } = await open({}, ["BTC-PERP"]);
   const client = connect();
   client.say({ op: "auth", token: "alice" });
@@ -26,7 +26,7 @@ test("orders: a question that dies with its symbol's thread is asked again", asy
   assert.deepEqual([snapshot.type, snapshot.data.length], ["SNAPSHOT", 1]);
 });
 
-test("orders: asked once, then followed; what happens before the answer is in it", async () => {
+test("orders: read once, then tracked by events; events before the reply are in it", async () => {
   const { engine, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const client = connect();
   client.say({ op: "auth", token: "alice" });
@@ -41,7 +41,7 @@ test("orders: asked once, then followed; what happens before the answer is in it
   );
   client.take();
   engine.answer(() => [view(257), view(513), make(Done)]);
-  // ETH has not answered: this one is in its answer. BTC has: that order ends before the snapshot.
+  // ETH has not replied, so its reply has this order. BTC has, and its order is closed before the snapshot.
   engine.transaction(ETH, make(OrderPlaced, { accountId: ALICE, orderId: 258, quantityLots: 1, rests: 1 }));
   engine.transaction(BTC, make(OrderClosed, { accountId: ALICE, orderId: 513, status: STATUS_CANCELED, reason: 1 }));
   engine.drain();
@@ -89,7 +89,7 @@ test("orders: asked once, then followed; what happens before the answer is in it
   engine.drain();
 });
 
-test("orders: a maker's order is told as it fills, and only to who listens to its symbol", async () => {
+test("orders: the fill of a maker's order is published to subscribers of its symbol only", async () => {
   const { engine, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const [all, eth] = [connect(), connect()];
   for (const client of [all, eth]) client.say({ op: "auth", token: "alice" });

@@ -29,7 +29,7 @@ const openStream = (openOrders: () => string[], published: string[] = []): Order
 const snapshot = (sequence: number, data: string): string =>
   `{"channel":"orders","type":"SNAPSHOT","sequence":${sequence},"prevSequence":null,"data":[${data}]}`;
 
-test("however many join at once, the orders are printed once, and for whoever joins later as they are then", () => {
+test("the snapshot of orders is printed once for many subscribers, and anew for later ones", () => {
   let prints = 0;
   let open = ["1"];
   const openOrders = (): string[] => {
@@ -52,13 +52,13 @@ test("however many join at once, the orders are printed once, and for whoever jo
   for (let i = 0; i < 50; i++) assert.equal(join(), snapshot(11, "1,2"));
   assert.equal(prints, 2);
 
-  // Nothing of that length is kept for somebody who may never come.
+  // A large text is not kept for subscribers that may never come.
   stream.flush();
   assert.equal(join(), snapshot(11, "1,2"));
   assert.equal(prints, 3);
 });
 
-test("very many orders go to those who wait for them in several turns of the event loop, to each as they are then", async () => {
+test("large snapshots of orders are sent over several event-loop iterations, each in its current state", async () => {
   let prints = 0;
   let order = `"${"1".repeat(300_000)}"`;
   const published: string[] = [];
@@ -71,7 +71,7 @@ test("very many orders go to those who wait for them in several turns of the eve
   for (const listener of listeners) stream.subscribe(listener);
   assert.equal(reached(), 0);
 
-  // A megabyte, and what it takes to pass it.
+  // A megabyte, and a little more.
   await nextTurn();
   stream.start(10);
   assert.equal(reached(), 4);

@@ -11,7 +11,7 @@ import { ALICE, alicesTrade, BOB, BTC, ETH, type Exchange, open, subscribe } fro
 
 type View = Partial<MessageOf<typeof PositionView>>;
 
-/** Answers the oldest question with this position; an actor that knows none answers with nothing. */
+/** Answers the oldest request with this position; without one the reply is empty. */
 function answer(engine: ScriptedEngine, view: View | null = null): Asked {
   const [asked] = engine.asked;
   assert.equal(asked?.command.type, ReadPosition.code);
@@ -68,7 +68,7 @@ test("positions: a snapshot once every symbol has answered, then every change", 
   assert.deepEqual(client.take(), [], "no position, no news");
 });
 
-test("positions: a price matters to open positions only, and what stayed the same is not repeated", async () => {
+test("positions: a price concerns open positions only, and an unchanged position is not repeated", async () => {
   const { engine, client } = await alicesPositions();
   answer(engine, { sizeLots: 1500, markTicks: 650000 });
   answer(engine);
@@ -90,7 +90,7 @@ test("positions: a price matters to open positions only, and what stayed the sam
   assert.equal(client.take()[0].data[0].liquidationPrice, "0.1", "a deposit moves what liquidates");
 });
 
-test("positions: a rank that only others have moved is told with the next heartbeat", async () => {
+test("positions: a rank changed by other accounts is published with the next heartbeat", async () => {
   const { engine, channels, client } = await alicesPositions();
   answer(engine, { sizeLots: 1500, adlRank: 3 });
   answer(engine);
@@ -109,7 +109,7 @@ test("positions: a rank that only others have moved is told with the next heartb
   assert.equal(engine.asked.length, 0, "where there is no position there is no rank");
 });
 
-test("positions: one question at a time, and another when something happened meanwhile", async () => {
+test("positions: one request at a time, and another after an event meanwhile", async () => {
   const { engine, client } = await alicesPositions({ symbol: "BTC-PERP" });
   answer(engine, { sizeLots: 1 });
   assert.equal(client.take()[0].symbol, "BTC-PERP");
@@ -129,7 +129,7 @@ test("positions: one question at a time, and another when something happened mea
   );
 });
 
-test("positions: who joins while a question is under way waits for a later one", async () => {
+test("positions: a subscriber that comes during a request waits for the next one", async () => {
   const { engine, client: early, connect } = await alicesPositions({ symbol: "BTC-PERP" });
   answer(engine, { sizeLots: 1 });
   engine.transaction(BTC, alicesTrade());
@@ -149,7 +149,7 @@ test("positions: who joins while a question is under way waits for a later one",
   );
 });
 
-test("positions: a full ring delays, and loses nothing", async () => {
+test("positions: a full ring delays a request, but nothing is lost", async () => {
   const { engine, channels, client } = await alicesPositions({ symbol: "BTC-PERP" });
   answer(engine, { sizeLots: 1 });
   client.take();
@@ -162,7 +162,7 @@ test("positions: a full ring delays, and loses nothing", async () => {
   assert.equal(client.take()[0].data[0].size, "0.002");
 });
 
-test("positions: a question that dies with its symbol's thread is asked again, for those who wait for it, too", async () => {
+test("positions: a request lost with its symbol's thread is sent again, also for waiting subscribers", async () => {
   const { engine, channels, client: early, connect } = await alicesPositions({ symbol: "BTC-PERP" });
   engine.lose();
   assert.deepEqual(early.take(), []);
@@ -185,7 +185,7 @@ test("positions: a question that dies with its symbol's thread is asked again, f
   assert.equal(engine.asked.length, 0);
 });
 
-test("positions: sequences never fall, though symbols rest on different ones", async () => {
+test("positions: sequences never decrease, though symbols reply with different ones", async () => {
   const { engine, client } = await alicesPositions();
   answer(engine, { sizeLots: 1 });
   answer(engine, { sizeLots: 1 });
@@ -207,7 +207,7 @@ test("positions: sequences never fall, though symbols rest on different ones", a
   );
 });
 
-test("positions: nobody hears of another's, and nobody is asked for who has left", async () => {
+test("positions: no account gets another's, and nothing is requested after unsubscribing", async () => {
   const { engine, hub, client, connect } = await alicesPositions({ symbol: "BTC-PERP" });
   const bob = connect();
   bob.say({ op: "auth", token: "bob" });

@@ -22,7 +22,7 @@ class Listener implements Subscriber {
   fail(): void {}
 }
 
-test("for however many who join at once, an answer is looked at once and the snapshot is printed once", (t) => {
+test("for many subscribers at once, a reply is read once and the snapshot is printed once", (t) => {
   const instruments = Array.from({ length: SYMBOLS }, (_, i) =>
     instrument({ ...PLAIN, id: i + 1, symbol: `P${i}-PERP` }, {}),
   );
@@ -34,7 +34,7 @@ test("for however many who join at once, an answer is looked at once and the sna
   for (const listener of listeners) stream.subscribe(listener);
 
   const iterate = t.mock.method(Map.prototype, Symbol.iterator);
-  // The first question was asked before all but the first had joined: they need the second.
+  // The first request was sent before all but the first had subscribed, so they need the second.
   for (const reached of [1, MEMBERS]) {
     const questions = asked.splice(0);
     assert.equal(questions.length, SYMBOLS);

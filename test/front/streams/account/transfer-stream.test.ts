@@ -36,7 +36,7 @@ async function pageRead(): Promise<void> {
   for (let transactions = 0; transactions < 5; transactions++) await nextTurn();
 }
 
-test("transfers: the last hundred of both kinds in the order in which they were asked for, then each change", async () => {
+test("transfers: the last hundred of both kinds in the order of the requests, then each change", async () => {
   const asked: unknown[] = [];
   const { engine, connect } = await open({}, undefined, null, {
     transfersOf: (accountId, kind, { limit, throughSequence }) => {
@@ -84,7 +84,7 @@ test("transfers: the last hundred of both kinds in the order in which they were 
     ...{ status: "COMPLETED", txHash: "0x01", createdAt: START + 10, updatedAt: START + 30 },
   });
 
-  // Whoever comes later reads nothing of the history, and sees each as it stands.
+  // A later subscriber does not read the history, and gets each in its current state.
   const later = connect();
   later.say({ op: "auth", token: "alice" });
   later.say(subscribe({ channel: "transfers" }));
@@ -101,7 +101,7 @@ test("transfers: the last hundred of both kinds in the order in which they were 
   assert.deepEqual(later.take().map(statesOf), [["164 WITHDRAWAL COMPLETED"]]);
 });
 
-test("transfers: a snapshot shows none further than its sequence says, nor less far, whatever the history has by then", async () => {
+test("transfers: a snapshot shows each status exactly as of its sequence, even when the history is ahead", async () => {
   const rows = [known(1), known(2, { status: "SENT" }), known(3, { status: "PENDING" })];
   const { engine, connect } = await open({}, undefined, null, {
     transfersOf: (_, kind) => ({ data: kind === "WITHDRAWAL" ? [...rows].reverse() : [], nextCursor: null }),
@@ -129,7 +129,7 @@ test("transfers: a snapshot shows none further than its sequence says, nor less 
   assert.deepEqual(client.take().map(statesOf), [["1 WITHDRAWAL COMPLETED"]]);
 });
 
-test("transfers: one that is older than the last hundred is told of, and is in no snapshot", async () => {
+test("transfers: a change of one older than the last hundred is published, but is in no snapshot", async () => {
   const { engine, connect } = await open();
   engine.transaction(LEDGER, withdrawal(1));
   const subscribed = (): Received => {
@@ -150,7 +150,7 @@ test("transfers: one that is older than the last hundred is told of, and is in n
   assert.deepEqual([states.length, states[0]], [100, "2 DEPOSIT COMPLETED"]);
 });
 
-test("what was under way before the start is told whole when it gets on", async () => {
+test("a transfer requested before the start is published whole when its status changes", async () => {
   const engine = new ScriptedEngine();
   const opening = Transfers.open(engine);
   const pages = [[known(1, { status: "SENT", txHash: "0x07" })], [known(2, { status: "PENDING", reference: "rent" })]];

@@ -12,7 +12,7 @@ import { ask, BTC, bid, book, ETH, open, subscribe, unsubscribe } from "../../su
 
 const seed = takeSeed("channels-book.test");
 
-test("an order book: a snapshot, then one delta a drain with all that changed", async () => {
+test("an order book: a snapshot, then one delta per drain with all changes", async () => {
   const { engine, hub, connect } = await open({ [BTC]: { bids: [[100, 1]], asks: [[110, 2]] } });
   const client = connect();
   const primed = engine.sequence;
@@ -63,7 +63,7 @@ test("an order book: a snapshot, then one delta a drain with all that changed", 
   assert.equal(hub.published.length, 2, "a drain without changes is silent");
 });
 
-test("what nobody listens to is not published", async () => {
+test("a channel without subscribers publishes nothing", async () => {
   const { engine, hub, connect } = await open();
   const client = connect();
   client.say(subscribe(book(), { channel: "trades", symbol: "BTC-PERP" }));
@@ -77,7 +77,7 @@ test("what nobody listens to is not published", async () => {
   assert.deepEqual(hub.published, []);
 });
 
-test("a level pushed out of the depth is removed, and comes back when there is room", async () => {
+test("a level that falls out of the depth is removed, and comes back when it is in the depth again", async () => {
   const { engine, connect } = await open({ [BTC]: { bids: [[100, 1]] } });
   const client = connect();
   client.say(subscribe(book({ depth: 1 })));
@@ -99,7 +99,7 @@ test("a level pushed out of the depth is removed, and comes back when there is r
   ]);
 });
 
-test("a slower pace gathers changes", async () => {
+test("a longer updateMs combines changes", async () => {
   const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ updateMs: 100 })));
@@ -119,7 +119,7 @@ test("a slower pace gathers changes", async () => {
   assert.deepEqual(client.take()[0].bids, [["10", "0.01"]]);
 });
 
-test("who joins at a slower pace gets what the others were last shown, and makes them hear no sooner", async () => {
+test("a new subscriber with a longer updateMs gets the levels published last, and does not speed up the others", async () => {
   const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ updateMs: 100 })));
@@ -143,7 +143,7 @@ test("who joins at a slower pace gets what the others were last shown, and makes
   assert.deepEqual(late.take(), [delta]);
 });
 
-test("subscribing again brings another snapshot; unsubscribing names what was left", async () => {
+test("subscribing again sends another snapshot; unsubscribing names the ended channels", async () => {
   const { engine, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ depth: 5 }), book({ depth: 10 }), { channel: "trades", symbol: "BTC-PERP" }));
@@ -151,7 +151,7 @@ test("subscribing again brings another snapshot; unsubscribing names what was le
   assert.deepEqual(
     client.ask(subscribe(book({ depth: 5 }))).map((message) => message.op ?? message.type),
     ["subscribed", "DELTA", "SNAPSHOT"],
-    "a pending change goes out before the snapshot that shows it",
+    "a pending change is published before the snapshot that shows it",
   );
   const [left] = client.ask(unsubscribe(book()));
   assert.deepEqual(left, {
@@ -166,7 +166,7 @@ test("subscribing again brings another snapshot; unsubscribing names what was le
   assert.equal(client.topics.size, 1);
 });
 
-/** A client's own copy of a book, put together from nothing but what it was sent. */
+/** A client's copy of a book, built only from the messages it got. */
 class Copy {
   readonly depth: number;
   sequence = -1;
@@ -215,7 +215,7 @@ class Copy {
   }
 }
 
-test("whoever joins whenever: no gap, no repetition, and the copy is the book", async () => {
+test("every subscriber at any time: no gap, no repetition, and its copy equals the book", async () => {
   const TICK_MS = 2000;
   const depths = [1, 5, 20, 1000];
   let heartbeats = 0;
@@ -257,7 +257,7 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
       for (const each of steps) {
         switch (each.kind) {
           case "change": {
-            // Bids below 26, asks above: never crossed. A level is set by closing what is there and placing anew.
+            // Bids are below 26 and asks above, so they never cross. A level is set by closing its order and placing a new one.
             const { side, lots } = each;
             const priceTicks = side === BUY ? each.tick : 25 + each.tick;
             const there = resting.get(priceTicks) ?? 0;
@@ -308,7 +308,7 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
   assert.ok(heartbeats > 0, "no book was ever quiet");
 });
 
-test("a quiet channel repeats its sequence", async () => {
+test("a heartbeat repeats the sequence of a quiet channel", async () => {
   const { engine, channels, connect } = await open({ [BTC]: { bids: [[100, 5]] } });
   const client = connect();
   client.say(subscribe(book({ depth: 5 }), { channel: "trades", symbol: "BTC-PERP" }));

@@ -18,7 +18,7 @@ async function follow(candles: Candle[]): Promise<Exchange & { client: ScriptedC
   return { ...exchange, client };
 }
 
-/** Candles that came since the last look, `second:trades` each, with a bar behind those that are closed. */
+/** The candles since the last call, `second:trades` each, with a bar after closed ones. */
 async function shown({
   channels,
   client,
@@ -35,7 +35,7 @@ async function shown({
     .join(" ");
 }
 
-/** A trade of this time, which the history takes in. */
+/** A trade at this time, which the history stores. */
 function trade({ engine }: Exchange, candles: Candle[], time: number): void {
   const openTime = openTimeOf("1s", time);
   const last = candles.at(-1);
@@ -52,7 +52,7 @@ test("klines: a candle is closed when all trades of its time have been released,
   trade(exchange, candles, START);
   engine.time += 900;
   assert.equal(await shown(exchange), "0:1");
-  // The second is over, and its last trade is still on its way.
+  // The second is over, but its last trade is not released yet.
   engine.time = START + 1300;
   engine.lagMs = 400;
   assert.equal(await shown(exchange), "");
@@ -75,7 +75,7 @@ test("klines: by the log's time, also where it is ahead of the clock", async () 
   assert.equal(await shown(exchange), "0:1| 1:0| 2:0| 3:0| 4:0| 5:0");
 });
 
-test("klines: all candles that have ended since the last one that was shown, however many", async () => {
+test("klines: all candles that have ended since the last published one, however many", async () => {
   const candles: Candle[] = [];
   const exchange = await follow(candles);
   const { engine } = exchange;
@@ -98,7 +98,7 @@ test("klines: all candles that have ended since the last one that was shown, how
   );
 });
 
-test("klines: behind a clock that was set ahead by weeks, the stream goes on with the current candle", async () => {
+test("klines: after a clock set ahead by weeks, the stream continues with the current candle", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
   const { engine } = exchange;
@@ -110,7 +110,7 @@ test("klines: behind a clock that was set ahead by weeks, the stream goes on wit
   assert.equal(await shown(exchange), `${weeks}:0| ${weeks + 1}:0`);
 });
 
-test("klines: who joins gets what the others were last shown, and makes them hear no sooner of a trade", async () => {
+test("klines: a new subscriber gets the candle published last, and does not speed up the others", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
   const { engine, connect, client } = exchange;
@@ -127,7 +127,7 @@ test("klines: who joins gets what the others were last shown, and makes them hea
   assert.equal(await shown({ ...exchange, client: late }), "0:2");
 });
 
-test("klines: when too many wait for the history, a stream asks again until it has its turn", async () => {
+test("klines: when too many wait for the history, a stream retries", async () => {
   const candles = [traded(START, 100)];
   const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles));
   const client = exchange.connect();
@@ -143,7 +143,7 @@ test("klines: when too many wait for the history, a stream asks again until it h
   assert.equal(snapshot.type, "SNAPSHOT");
 });
 
-test("klines: while the history does not get on, a stream asks for it once", async () => {
+test("klines: while the history stands still, a stream waits for it once", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
   const { engine, connect } = exchange;

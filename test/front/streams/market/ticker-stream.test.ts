@@ -5,7 +5,7 @@ import { Traded } from "../../../../src/core/protocol/events.ts";
 import { make } from "../../support/scripted-engine.ts";
 import { BTC, open, subscribe } from "../../support/scripted-exchange.ts";
 
-test("ticker: a snapshot, then at most one message in updateMs, and none when nothing has moved", async () => {
+test("ticker: a snapshot, then at most one message in updateMs, and none without a change", async () => {
   const { engine, channels, connect } = await open({
     [BTC]: {
       asks: [
@@ -38,7 +38,7 @@ test("ticker: a snapshot, then at most one message in updateMs, and none when no
   assert.deepEqual(client.take(), []);
 });
 
-test("ticker: who joins gets what the others were last shown, and makes them hear no sooner of what has moved", async () => {
+test("ticker: a new subscriber gets the ticker published last, and does not speed up the others", async () => {
   const { engine, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const channel = { channel: "ticker", symbol: "BTC-PERP", updateMs: 1000 };
   const client = connect();

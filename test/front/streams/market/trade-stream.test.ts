@@ -7,7 +7,7 @@ import type { Received } from "../../support/scripted-client.ts";
 import { make, START } from "../../support/scripted-engine.ts";
 import { BTC, ETH, open, subscribe } from "../../support/scripted-exchange.ts";
 
-test("trades: those before in a snapshot, then each once, in order", async () => {
+test("trades: earlier ones in the snapshot, then each once, in order", async () => {
   const { engine, connect } = await open({ [BTC]: { bids: [[100, 1e6]] } });
   const trade = (tradeId: number): Message =>
     make(Traded, { tradeId, takerSide: SELL, priceTicks: 100, quantityLots: 1000 });

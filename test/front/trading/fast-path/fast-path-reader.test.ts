@@ -30,7 +30,7 @@ import { instrument } from "../../support/scripted-engine.ts";
 
 fc.configureGlobal({ seed: takeSeed("plain-requests.test") });
 
-/** Units other than powers of ten, and quantities of whole units. */
+/** Tick and step sizes that are no powers of ten, and whole quantities. */
 const coarse = { tickSize: "0.25", stepSize: "5", minQuantity: "5", maxQuantity: "1000", maxPrice: "100000" };
 const instruments = [
   instrument(1, "BTC-PERP"),
@@ -51,7 +51,7 @@ interface Read {
   id: unknown;
 }
 
-/** What the general way makes of a body; null when it refuses it, or it is no order that a PlaceOrder places. */
+/** The command of the general path for a body; null when it refuses the body or makes another command than PlaceOrder. */
 function readOrderGenerally(body: unknown, id: unknown): Read | null {
   const checked = BODY.check(body);
   const { symbol } = checked;
@@ -59,7 +59,7 @@ function readOrderGenerally(body: unknown, id: unknown): Read | null {
   return checked.dryRun === true || command.type !== PlaceOrder.code ? null : { symbol, command: { ...command }, id };
 }
 
-/** The same of a cancel's or an amendment's params; null also when the order is not named by its id, or has none. */
+/** The same for the params of a cancel or amendment; null also without a possible orderId. */
 function readChangeGenerally(op: string, params: unknown, id: unknown): Read | null {
   const {
     orderId: orderIdText,
@@ -117,12 +117,12 @@ function messageQuickly(bytes: Uint8Array): Read | null {
   return taken(request, reader.id);
 }
 
-/** The quick way takes less, and of what it takes it makes the same. */
+/** The fast path may return null. Otherwise both paths must give the same command. */
 function holdTogether(quick: Read | null, general: Read | null): void {
   if (quick !== null) assert.deepEqual(quick, general);
 }
 
-test("decimals as long as they may be, and longer, are read alike", () => {
+test("decimals of the maximum length and longer are read like on the general path", () => {
   const places = Array.from({ length: 15 }, (_, digits) => digits);
   const edges = places.flatMap((digits) => [
     `1${"0".repeat(digits)}`,
@@ -146,7 +146,7 @@ test("decimals as long as they may be, and longer, are read alike", () => {
 
 // ---- what programs send ------------------------------------------------------------------------------------------------
 
-/** On the tick and step of all three. */
+/** Multiples of tick and step of all three instruments. */
 const sound = fc.constantFrom("30000", "30000.5", "30000.50", "5", "10", "100", "1250.000", "995");
 const decimal = fc.oneof(
   { arbitrary: sound, weight: 100 },
@@ -220,7 +220,7 @@ const orderId = rarely(
       arbitrary: fc.tuple(fc.nat(2 ** 40), fc.constantFrom(1, 2, 3)).map(([serial, id]) => String(serial * 256 + id)),
       weight: 9,
     },
-    // Of no symbol, of other forms, and past what is exact.
+    // Unknown symbols, other forms, and numbers beyond 2^53.
     fc.constantFrom<unknown>("256", "263", "0", "0257", "-257", "257.0", " 257", "1e3", 257, "999999999999999"),
     fc.bigInt(0n, 10n ** 17n).map(String),
   ),
@@ -242,7 +242,7 @@ const id = fc.oneof(
   fc.uuid(),
   fc.constantFrom<unknown>(0, -1, 1.5, null, "", "a\nb", "é", "x".repeat(65), 2 ** 53),
 );
-/** Rarely with the params of another op. */
+/** Sometimes with the params of another op. */
 const request = fc
   .tuple(ops, fc.oneof({ arbitrary: fc.constant(null), weight: 9 }, fc.constantFrom("order.cancelAll", "ping"), ops))
   .map(([op, other]) =>
@@ -250,7 +250,7 @@ const request = fc
   );
 const message = request.chain((record) => record.chain(shuffled));
 
-/** JSON as JavaScript, Python and others print it. */
+/** JSON in the formats of JavaScript, Python and others. */
 const print = (value: unknown, style: string): string => {
   if (style === "compact") return JSON.stringify(value);
   const indented = JSON.stringify(value, null, 1);
@@ -259,7 +259,7 @@ const print = (value: unknown, style: string): string => {
 };
 const style = fc.constantFrom("compact", "compact", "spaced", "indented");
 
-/** Somewhere a byte more, less or other than it was. */
+/** Adds, removes or changes one byte. */
 const damage = fc.record({
   at: fc.nat(),
   byte: fc.nat(255),
@@ -283,7 +283,7 @@ function damaged(bytes: Uint8Array, { at, byte, kind }: Damage): Uint8Array {
   }
 }
 
-test("whatever the quick way takes, the general way takes too, and makes the same of it", () => {
+test("an order that the fast path accepts gives the same command on the general path", () => {
   let taken = 0;
   fc.assert(
     fc.property(body, style, (value, how) => {
@@ -297,7 +297,7 @@ test("whatever the quick way takes, the general way takes too, and makes the sam
   assert(taken > 100, `only ${taken} were taken`);
 });
 
-test("the same of messages that place, cancel and amend", () => {
+test("a message that the fast path accepts gives the same command on the general path", () => {
   const taken = new Map<number, number>();
   fc.assert(
     fc.property(message, style, (value, how) => {
@@ -321,7 +321,7 @@ const SOUND_MESSAGES = [
   '{"op":"order.amend","id":1,"params":{"orderId":"25601","price":"30000.5","quantity":"0.01","expiresAt":1790000000000}}',
 ];
 
-test("a byte more, less or other in a sound order or message", () => {
+test("the paths agree on valid orders and messages with one byte added, removed or changed", () => {
   fc.assert(
     fc.property(fc.array(damage, { minLength: 1, maxLength: 2 }), (changes) => {
       const bytes = changes.reduce(damaged, encode(SOUND));
@@ -335,7 +335,7 @@ test("a byte more, less or other in a sound order or message", () => {
   );
 });
 
-test("what nearly all clients send is taken the quick way, in any order and with spaces", () => {
+test("the most frequent requests take the fast path, with any order of fields and with spaces", () => {
   const orders: Body[] = [
     JSON.parse(SOUND),
     { symbol: "BTC-PERP", side: "SELL", type: "LIMIT", price: "30000", quantity: "0.001", timeInForce: "IOC" },
@@ -372,7 +372,7 @@ test("what nearly all clients send is taken the quick way, in any order and with
   }
 });
 
-test("a request leaves nothing behind for the next one", () => {
+test("no field of a request carries over to the next one", () => {
   bodyQuickly(encode(SOUND));
   const next = encode('{"symbol":"A","side":"SELL","type":"MARKET","quantity":"1"}');
   assert.deepEqual(bodyQuickly(next), bodyGenerally(next));

@@ -10,7 +10,7 @@ import { instrument } from "../../support/scripted-engine.ts";
 const BTC = instrument(1, "BTC-PERP");
 const nobody: Principal = { accountId: 16, permissions: [], credential: "", expiresAt: 0, record: null };
 
-/** What an order may say or not, each in words that mean something else. */
+/** Fields of an order, each with values of different meaning. */
 const FLAGS: Partial<PlaceOrderBody>[] = [
   {},
   { postOnly: true },
@@ -35,7 +35,7 @@ const MORE: Partial<PlaceOrderBody>[] = [
 ];
 const PRICES: Partial<PlaceOrderBody>[] = [{}, { price: "65000" }, { priceMatch: "QUEUE" }];
 
-test("no two orders that say something else pass for the same one under a clientOrderId", () => {
+test("different orders with the same clientOrderId have different hashes", () => {
   const bodies = new Map<number, string>();
   for (const side of SIDES)
     for (const type of ORDER_TYPES)
