@@ -33,7 +33,7 @@ export interface Key {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** All that the ledger is, and how each event changes it: accounts, their balances, sessions, keys and transfers. */
+/** The ledger's accounts, balances, sessions, keys and transfers, and how each event changes them. */
 export class LedgerState {
   readonly marginTable: MarginTable;
   readonly accountOfAddress = new Map<string, number>();
@@ -41,7 +41,7 @@ export class LedgerState {
   readonly sessions = new Sessions();
   readonly keys = new Map<string, Key>();
   readonly transfers = new Map<number, Transfer>();
-  /** By account and reference: a transfer that is asked for again is the same transfer. */
+  /** By referenceKey(): a repeated request finds its first transfer. */
   readonly transferOfReference = new Map<string, Transfer>();
   /** Withdrawals that are not completed, oldest first. */
   readonly pending = new Map<number, Transfer>();
@@ -51,11 +51,11 @@ export class LedgerState {
   withdrawnQuanta = 0n;
 
   private balances = new Float64Array(1024);
-  /** What the cells have been given, five numbers to an account. */
-  private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
+  /** The ledger's contribution to the margin table, CONTRIBUTION_FIELDS numbers for each account. */
+  private contributed = new Float64Array(1024 * CONTRIBUTION_FIELDS);
   private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
-  /** Deposits of an account on its last day with one. */
+  /** Each account's deposits on its latest UTC day with a deposit. */
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
 
@@ -63,7 +63,7 @@ export class LedgerState {
     this.marginTable = marginTable;
   }
 
-  /** Every account that can have a balance: those of the house, which nobody has opened, and those of customers. */
+  /** Every account that can have a balance: the two accounts of the house, then those of customers. */
   *accountIds(): Generator<number> {
     yield FEE_ACCOUNT;
     yield INSURANCE_ACCOUNT;
@@ -74,19 +74,18 @@ export class LedgerState {
     return accountId < this.balances.length ? this.balances[accountId] : 0;
   }
 
-  /** How many API keys the account has. */
   keyCount(accountId: number): number {
     return this.keysOfAccount.get(accountId)?.size ?? 0;
   }
 
-  /** Of the account's API keys the one that has expired first; undefined when none has. */
+  /** The account's API key that expired first; undefined when none has expired. */
   firstExpiredKey(accountId: number, now: TimeMs): Key | undefined {
-    const own = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
-    const expired = own.filter(({ record }) => record.expiresAt !== 0 && record.expiresAt <= now);
+    const keys = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
+    const expired = keys.filter(({ record }) => record.expiresAt !== 0 && record.expiresAt <= now);
     return expired.sort((a, b) => a.record.expiresAt - b.record.expiresAt).at(0);
   }
 
-  /** What the account has been credited on the UTC day of `time`. */
+  /** Deposits of the account on the UTC day of `time`. */
   depositedOnDay(accountId: number, time: TimeMs): Quanta {
     const entry = this.daily.get(accountId);
     return entry !== undefined && entry.day === Math.floor(time / DAY_MS) ? entry.quanta : 0;
@@ -129,46 +128,47 @@ export class LedgerState {
         this.progressed(event, time);
         break;
       case LedgerUnsound.code:
-        break; // for those who read the log
+        break; // The gateway acts on it.
     }
   }
 
-  /** The account's equity cell has already been debited by `quanta` (AccountCells.debit): the books follow. */
+  /** MarginTable.debit() has taken `quanta` from the account's equity: the contribution follows. */
   noteDebited(accountId: number, quanta: Quanta): void {
-    this.given[accountId * CONTRIBUTION_FIELDS] -= quanta;
+    this.contributed[accountId * CONTRIBUTION_FIELDS] -= quanta;
   }
 
-  /** Brings the account's cells to its balance. */
+  /** Brings the margin table to the account's balance. */
   refresh(accountId: number): void {
     this.contribution.equity = this.balance(accountId);
-    this.marginTable.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
+    this.marginTable.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, this.contribution);
   }
 
   refreshAll(): void {
     for (const accountId of this.accountIds()) this.refresh(accountId);
   }
 
-  /** Adds all that the cells have been given to `sums`. */
+  /** See Actor.contribute. */
   contribute(sums: MarginTable): void {
-    for (const accountId of this.accountIds()) sums.addAll(accountId, this.given, accountId * CONTRIBUTION_FIELDS);
+    for (const accountId of this.accountIds())
+      sums.addAll(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS);
   }
 
-  /** What is wrong with the balances, in words; null when nothing is. A pass over all accounts in plain numbers. */
+  /** The first difference in the balances, in words; null when there is none. Plain numbers, so that all accounts are quick. */
   faultOfSums(): string | null {
     const money = new ExactSum();
     for (let accountId = 0; accountId < this.balances.length; accountId++) {
       const balance = this.balances[accountId];
-      const given = this.givenEquity(accountId);
-      if (given !== balance) return `account ${accountId}: the cells were given ${given} but ${balance} is due`;
+      const contributed = this.contributedEquity(accountId);
+      if (contributed !== balance) return contributionFault(accountId, contributed, balance);
       if (balance !== 0) money.add(balance);
     }
     const net = this.depositedQuanta - this.withdrawnQuanta;
     return money.total === net ? null : `Σ balances is ${money.total} quanta but deposits − withdrawals are ${net}`;
   }
 
-  /** What the cells have been given, against the balance: equal when nothing is under way. */
-  givenEquity(accountId: number): Quanta {
-    return this.given[accountId * CONTRIBUTION_FIELDS];
+  /** The account's equity in the margin table from the ledger. Between transactions it equals the balance. */
+  contributedEquity(accountId: number): Quanta {
+    return this.contributed[accountId * CONTRIBUTION_FIELDS];
   }
 
   /** See Actor.snapshot. */
@@ -241,11 +241,11 @@ export class LedgerState {
   private addKey({ apiKey, accountId, record }: Key): void {
     const key = { apiKey, accountId, record };
     this.keys.set(apiKey, key);
-    const own = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
-    this.keysOfAccount.set(accountId, own.set(apiKey, key));
+    const keys = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
+    this.keysOfAccount.set(accountId, keys.set(apiKey, key));
   }
 
-  /** `first`: not an update of a transfer that counts already. */
+  /** `first`: false for an update, which must not count as another deposit of the day. */
   private keepTransfer(transfer: Transfer, first = true): void {
     this.transfers.set(transfer.transferId, transfer);
     if (transfer.reference !== "") this.transferOfReference.set(referenceKey(transfer), transfer);
@@ -271,12 +271,12 @@ export class LedgerState {
     const balances = new Float64Array(size);
     balances.set(this.balances);
     this.balances = balances;
-    const given = new Float64Array(size * CONTRIBUTION_FIELDS);
-    given.set(this.given);
-    this.given = given;
+    const larger = new Float64Array(size * CONTRIBUTION_FIELDS);
+    larger.set(this.contributed);
+    this.contributed = larger;
   }
 
-  /** Takes the number, not the event that names it: the row is made later, when the event is another one. */
+  /** The row is made at the snapshot, when the object of the event holds another event. So this takes only the number. */
   private touchAccount(accountId: number): void {
     this.touch("accounts", accountId, () => this.accountRow(accountId));
   }
@@ -311,7 +311,10 @@ export class LedgerState {
   }
 }
 
-/** Deposits and withdrawals keep separate references. */
+export const contributionFault = (accountId: number, contributed: Quanta, balance: Quanta): string =>
+  `account ${accountId}: contributed ${contributed} to the margin table, but its balance is ${balance}`;
+
+/** Deposits and withdrawals have separate references. */
 export function referenceKey(transfer: { accountId: number; kind: string; reference: string }): string {
   return `${transfer.accountId}/${transfer.kind}/${transfer.reference}`;
 }

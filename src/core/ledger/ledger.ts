@@ -42,27 +42,27 @@ import {
   TransferView,
   WithdrawalsPage,
 } from "../protocol/replies.ts";
-import { type Key, LedgerState, referenceKey } from "./ledger-state.ts";
+import { contributionFault, type Key, LedgerState, referenceKey } from "./ledger-state.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 
 export interface LedgerSettings {
-  /** What the faucet credits an account on one UTC day. */
+  /** The most that the faucet credits an account on one UTC day. */
   faucetCapQuanta: Quanta;
   /** How long a withdrawal waits before it is sent, and again before it is completed. */
   withdrawalDelayMs: number;
 }
 
-/** How often the balances are added up. */
+/** Of adding up all balances. */
 const CHECK_INTERVAL_MS = 10_000;
 const MAX_KEYS_PER_ACCOUNT = 50;
-/** Rows of each kind in one answer: a turn must fit into a ring. */
+/** Rows of each kind in one reply: a transaction must fit into a ring. */
 const ROWS_PER_PAGE = 1000;
-/** What one tick moves at most, for the same reason: the rest follows with the next. */
+/** For the same reason. The next tick goes on. */
 const EVENTS_PER_TICK = 256;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
 const MAX_BALANCE_QUANTA = 2 ** 50;
 
-/** Accounts, sessions, keys, deposits and withdrawals. Margin it knows from the cells alone. */
+/** Accounts, sessions, keys, deposits and withdrawals. It knows positions and orders only from the margin table. */
 export class LedgerActor implements Actor {
   readonly actorId = LEDGER;
   readonly isFiring = false;
@@ -105,7 +105,7 @@ export class LedgerActor implements Actor {
       case Describe.code:
         return this.describe(command.from, transaction);
       case ReadWithdrawals.code:
-        return this.tellWithdrawals(command.from, transaction);
+        return this.replyWithdrawals(command.from, transaction);
       case Audit.code:
         return transaction.reply({ type: AuditReport.code, report: this.audit() });
       default:
@@ -148,20 +148,21 @@ export class LedgerActor implements Actor {
     if (accountId === undefined) {
       accountId = state.nextAccountId;
       if (accountId >= this.marginTable.maxAccounts) return refuse(transaction, "TOO_MANY_ACCOUNTS");
-      this.happen(transaction, { type: AccountOpened.code, accountId, address: command.address });
+      this.applyAndEmit(transaction, { type: AccountOpened.code, accountId, address: command.address });
     }
     const { address, tokenHash, expiresAt } = command;
     const first = state.sessions.firstOf(accountId);
     if (first !== undefined && state.sessions.countOf(accountId) >= MAX_SESSIONS_PER_ACCOUNT)
       this.closeSession(first, transaction);
-    this.happen(transaction, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
+    this.applyAndEmit(transaction, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
     transaction.reply({ type: SessionView.code, accountId, address, expiresAt });
   }
 
   private closeSessions({ accountId, tokenHash }: MessageOf<typeof CloseSession>, transaction: Transaction): void {
     const { sessions } = this.state;
     const next = () => (tokenHash === "" ? sessions.firstOf(accountId) : sessions.get(tokenHash));
-    for (let own = next(); own?.accountId === accountId; own = next()) this.closeSession(own, transaction);
+    for (let session = next(); session?.accountId === accountId; session = next())
+      this.closeSession(session, transaction);
     transaction.reply({ type: Done.code });
   }
 
@@ -169,23 +170,23 @@ export class LedgerActor implements Actor {
     { accountId, tokenHash }: Pick<Session, "accountId" | "tokenHash">,
     transaction: Transaction,
   ): void {
-    this.happen(transaction, { type: SessionClosed.code, accountId, tokenHash });
+    this.applyAndEmit(transaction, { type: SessionClosed.code, accountId, tokenHash });
   }
 
   private createKey(command: MessageOf<typeof CreateKey>, transaction: Transaction): void {
     const { accountId, apiKey, record } = command;
     if (this.state.keyCount(accountId) >= MAX_KEYS_PER_ACCOUNT) {
-      // One that has expired is kept until then, so that whoever still uses it is told why it is refused.
+      // Expired keys are kept until their room is needed, so that their users get the right error.
       const expired = this.state.firstExpiredKey(accountId, transaction.time);
       if (expired === undefined) return refuse(transaction, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
       this.revokeKey(expired, transaction);
     }
-    this.happen(transaction, { type: KeyCreated.code, accountId, apiKey, record });
+    this.applyAndEmit(transaction, { type: KeyCreated.code, accountId, apiKey, record });
     transaction.reply({ type: Done.code });
   }
 
   private revokeKey({ accountId, apiKey }: Pick<Key, "accountId" | "apiKey">, transaction: Transaction): void {
-    this.happen(transaction, { type: KeyRevoked.code, accountId, apiKey });
+    this.applyAndEmit(transaction, { type: KeyRevoked.code, accountId, apiKey });
   }
 
   private deposit(command: MessageOf<typeof Deposit>, transaction: Transaction): void {
@@ -205,7 +206,7 @@ export class LedgerActor implements Actor {
         availableQuanta: Math.max(0, room),
       });
     const transferId = this.state.nextTransferId;
-    this.happen(transaction, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
+    this.applyAndEmit(transaction, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
     this.state.refresh(accountId);
     this.replyTransfer(transaction, transferId);
   }
@@ -214,7 +215,7 @@ export class LedgerActor implements Actor {
     const { accountId, amountQuanta, address, reference, refusal } = command;
     if (this.repeats(transaction, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
     if (refusal !== null) return transaction.reply(refusal);
-    // What is refused for sure is not taken, not even for a moment: another actor would refuse an order for it.
+    // debit() takes the amount before it checks, and another actor could refuse an order meanwhile. So check here first.
     if (amountQuanta > this.marginTable.withdrawable(accountId) || !this.marginTable.debit(accountId, amountQuanta))
       return refuse(transaction, "INSUFFICIENT_BALANCE", "amount", {
         requiredQuanta: amountQuanta,
@@ -222,7 +223,7 @@ export class LedgerActor implements Actor {
       });
     this.state.noteDebited(accountId, amountQuanta);
     const transferId = this.state.nextTransferId;
-    this.happen(transaction, {
+    this.applyAndEmit(transaction, {
       type: WithdrawalRequested.code,
       transferId,
       accountId,
@@ -233,25 +234,28 @@ export class LedgerActor implements Actor {
     this.replyTransfer(transaction, transferId);
   }
 
-  /** A reference that was used: the same request is answered with its first transfer, another one is refused. */
+  /**
+   * Replies to a request whose reference was used before: with the first transfer if the request is the same, otherwise
+   * with a refusal. Returns whether it did.
+   */
   private repeats(
     transaction: Transaction,
-    asked: Pick<Transfer, "accountId" | "kind" | "amountQuanta" | "address" | "reference">,
+    request: Pick<Transfer, "accountId" | "kind" | "amountQuanta" | "address" | "reference">,
   ): boolean {
-    if (asked.reference === "") return false;
-    const first = this.state.transferOfReference.get(referenceKey(asked));
+    if (request.reference === "") return false;
+    const first = this.state.transferOfReference.get(referenceKey(request));
     if (first === undefined) return false;
-    if (first.amountQuanta === asked.amountQuanta && first.address === asked.address)
+    if (first.amountQuanta === request.amountQuanta && first.address === request.address)
       transaction.reply({ type: TransferView.code, transfer: first, duplicate: 1 });
     else refuse(transaction, "REFERENCE_REUSED", "reference", { transferId: String(first.transferId) });
     return true;
   }
 
-  /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
+  /** In the sandbox no money leaves: a withdrawal waits, gets a made-up hash as SENT, waits again and is COMPLETED. */
   private tick(transaction: Transaction): void {
-    this.checkItself(transaction);
+    this.checkBooks(transaction);
     let events = 0;
-    // First: fewer can end than log in, and that takes longer than withdrawals do, which might never let them have a turn.
+    // Sessions first: many withdrawals could use up every tick. Sessions cannot, since logging in takes longer.
     for (;;) {
       const session = this.state.sessions.firstDue(transaction.time);
       if (session === undefined) break;
@@ -266,12 +270,12 @@ export class LedgerActor implements Actor {
       if (transfer.status === "PENDING") {
         const seed = `${transferId}/${accountId}/${transfer.amountQuanta}/${transfer.createdAt}`;
         const txHash = `0x${createHash("sha256").update(seed).digest("hex")}`;
-        this.happen(transaction, { type: WithdrawalSent.code, transferId, accountId, txHash });
-      } else this.happen(transaction, { type: WithdrawalCompleted.code, transferId, accountId });
+        this.applyAndEmit(transaction, { type: WithdrawalSent.code, transferId, accountId, txHash });
+      } else this.applyAndEmit(transaction, { type: WithdrawalCompleted.code, transferId, accountId });
     }
   }
 
-  /** A page of accounts, of sessions and of keys each. Consistent as long as nothing else happens between the pages. */
+  /** One page of accounts, sessions and keys each. The pages fit together only if nothing happens between them. */
   private describe(from: number, transaction: Transaction): void {
     const { addressOfAccount, sessions, keys } = this.state;
     const { accountRows, sessionRows, keyRows } = this;
@@ -288,22 +292,22 @@ export class LedgerActor implements Actor {
     });
   }
 
-  /** A page of those that are not complete. Consistent as long as nothing else happens between the pages. */
-  private tellWithdrawals(from: number, transaction: Transaction): void {
+  /** One page of withdrawals that are not complete. The pages fit together only if nothing happens between them. */
+  private replyWithdrawals(from: number, transaction: Transaction): void {
     const to = from + ROWS_PER_PAGE;
     const withdrawals = this.withdrawalRows.between(from, to);
     const next = to < this.state.pending.size ? to : null;
     transaction.reply({ type: WithdrawalsPage.code, page: { withdrawals, next } });
   }
 
-  /** Now and then, until a difference is found: once is enough. */
-  private checkItself(transaction: Transaction): void {
+  /** Adds up the balances every CHECK_INTERVAL_MS, until it has found a difference. */
+  private checkBooks(transaction: Transaction): void {
     if (this.isUnsound || transaction.time < this.nextCheckAt) return;
     this.nextCheckAt = transaction.time + CHECK_INTERVAL_MS;
     const fault = this.state.faultOfSums();
     if (fault === null) return;
     this.isUnsound = true;
-    this.happen(transaction, { type: LedgerUnsound.code, fault });
+    this.applyAndEmit(transaction, { type: LedgerUnsound.code, fault });
   }
 
   private audit(): ActorAudit {
@@ -314,8 +318,8 @@ export class LedgerActor implements Actor {
     for (const accountId of state.accountIds()) {
       const balance = state.balance(accountId);
       money += BigInt(balance);
-      if (state.givenEquity(accountId) !== balance)
-        faults.push(`account ${accountId}: the cells were given ${state.givenEquity(accountId)} but ${balance} is due`);
+      if (state.contributedEquity(accountId) !== balance)
+        faults.push(contributionFault(accountId, state.contributedEquity(accountId), balance));
       hash.update(`${accountId} ${state.addressOfAccount.get(accountId)} ${balance}\n`);
     }
     const net = state.depositedQuanta - state.withdrawnQuanta;
@@ -341,7 +345,7 @@ export class LedgerActor implements Actor {
     if (transfer !== undefined) transaction.reply({ type: TransferView.code, transfer, duplicate: 0 });
   }
 
-  private happen(transaction: Transaction, event: LedgerEvent): void {
+  private applyAndEmit(transaction: Transaction, event: LedgerEvent): void {
     this.state.apply(event, transaction.time);
     transaction.emit(event);
   }

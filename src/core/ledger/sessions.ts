@@ -1,7 +1,7 @@
 import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { TimeMs } from "../base/units.ts";
 
-/** Whoever opens another one ends the one that would end first. */
+/** A further session closes the one that would expire first. */
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
 
 export interface Session {
@@ -13,9 +13,9 @@ export interface Session {
 /** Every open session, by its token's hash. */
 export class Sessions {
   private readonly byToken = new Map<string, Session>();
-  /** When each of an account's ends. */
+  /** Expiry times of each account's sessions. */
   private readonly ofAccount = new Map<number, ExpiryQueue<string>>();
-  private readonly ends = new ExpiryQueue<string>();
+  private readonly expiries = new ExpiryQueue<string>();
 
   get size(): number {
     return this.byToken.size;
@@ -31,38 +31,38 @@ export class Sessions {
 
   add({ tokenHash, accountId, expiresAt }: Session): void {
     this.byToken.set(tokenHash, { tokenHash, accountId, expiresAt });
-    this.ends.add(tokenHash, expiresAt);
-    const own = this.ofAccount.get(accountId) ?? new ExpiryQueue<string>();
-    own.add(tokenHash, expiresAt);
-    this.ofAccount.set(accountId, own);
+    this.expiries.add(tokenHash, expiresAt);
+    const queue = this.ofAccount.get(accountId) ?? new ExpiryQueue<string>();
+    queue.add(tokenHash, expiresAt);
+    this.ofAccount.set(accountId, queue);
   }
 
   remove(tokenHash: string): void {
     const session = this.byToken.get(tokenHash);
     if (session === undefined) return;
     this.byToken.delete(tokenHash);
-    this.ends.remove(tokenHash);
-    const own = this.ofAccount.get(session.accountId);
-    own?.remove(tokenHash);
-    if (own?.size === 0) this.ofAccount.delete(session.accountId);
+    this.expiries.remove(tokenHash);
+    const queue = this.ofAccount.get(session.accountId);
+    queue?.remove(tokenHash);
+    if (queue?.size === 0) this.ofAccount.delete(session.accountId);
   }
 
   countOf(accountId: number): number {
     return this.ofAccount.get(accountId)?.size ?? 0;
   }
 
-  /** The account's session that ends before its others. */
+  /** The account's session that expires first. */
   firstOf(accountId: number): Session | undefined {
     return this.firstIn(this.ofAccount.get(accountId), Number.POSITIVE_INFINITY);
   }
 
-  /** The one whose time has come first. */
+  /** The session that expired first; undefined when none has expired. */
   firstDue(now: TimeMs): Session | undefined {
-    return this.firstIn(this.ends, now);
+    return this.firstIn(this.expiries, now);
   }
 
-  private firstIn(ends: ExpiryQueue<string> | undefined, now: TimeMs): Session | undefined {
-    const tokenHash = ends?.firstDue(now);
+  private firstIn(expiries: ExpiryQueue<string> | undefined, now: TimeMs): Session | undefined {
+    const tokenHash = expiries?.firstDue(now);
     return tokenHash === undefined ? undefined : this.byToken.get(tokenHash);
   }
 }

@@ -6,7 +6,7 @@ import type { Transfer } from "../protocol/payloads.ts";
 export type TransferRequest = MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>;
 export type TransferProgress = MessageOf<typeof WithdrawalSent> | MessageOf<typeof WithdrawalCompleted>;
 
-/** The transfer that was asked for: a deposit is complete at once. */
+/** The new transfer. A deposit is COMPLETED at once. */
 export function requestedTransfer(event: TransferRequest, time: TimeMs): Transfer {
   const { transferId, accountId, amountQuanta, reference } = event;
   const isDeposit = event.type === Deposited.code;
@@ -24,7 +24,7 @@ export function requestedTransfer(event: TransferRequest, time: TimeMs): Transfe
   };
 }
 
-/** The withdrawal, which has come further. */
+/** The withdrawal in its next status. */
 export function progressedTransfer(transfer: Transfer, event: TransferProgress, time: TimeMs): Transfer {
   if (event.type === WithdrawalSent.code) return { ...transfer, status: "SENT", txHash: event.txHash, updatedAt: time };
   return { ...transfer, status: "COMPLETED", updatedAt: time };

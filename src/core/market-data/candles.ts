@@ -1,12 +1,11 @@
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 
 /**
- * Candle arithmetic: candles of a second take the trades, those of every other interval are put together from them. Candles
- * of the mark or the index price are made in the same way, from a minute on, and have no volume.
+ * Trades make candles of one second, and aggregate() makes those of every other interval from them. Mark and index prices
+ * make candles of one minute without volume.
  *
- * Intervals follow UTC: weeks begin on Monday, months are calendar months, three days are counted from the epoch.
- * Only intervals with trades, or prices, have a candle; `fillGaps` shows the others, flat at the close before them, as most
- * exchanges do.
+ * Intervals follow UTC: weeks begin on Monday, months are calendar months, and three days count from the epoch. Only
+ * intervals with a trade or price have a candle. fillGaps() adds flat ones for the others, as most exchanges do.
  */
 export interface Candle {
   openTime: TimeMs;
@@ -40,11 +39,11 @@ export const INTERVALS = [
 ] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** Whose ends the history of open interest shows; each holds whole ones of the first. */
+/** Of the history of open interest, which shows their ends. Each consists of whole ones of the first. */
 export const OPEN_INTEREST_INTERVALS = ["5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"] as const;
 export type OpenInterestInterval = (typeof OPEN_INTEREST_INTERVALS)[number];
 
-/** What candles are made of: trades, mark prices or index prices. */
+/** Candles are made of trades, mark prices or index prices. */
 export const PRICE_TYPES = ["LAST", "MARK", "INDEX"] as const;
 export type PriceType = (typeof PRICE_TYPES)[number];
 
@@ -55,10 +54,9 @@ export interface CandleSeries {
   readonly interval: Interval;
 }
 
-/** Mark and index prices come about once a second: a candle of that would be a price. */
+/** Mark and index prices come about once a second, so a candle of a second would be one price. */
 export const shortestInterval = (priceType: PriceType): Interval => (priceType === "LAST" ? "1s" : "1m");
 
-/** Whether there are such candles. */
 export const hasCandles = (priceType: PriceType, interval: Interval): boolean =>
   INTERVALS.indexOf(interval) >= INTERVALS.indexOf(shortestInterval(priceType));
 
@@ -70,7 +68,7 @@ const WEEK = 7 * DAY;
 /** 1970-01-05, the first Monday after the epoch. */
 const FIRST_MONDAY = 4 * DAY;
 
-/** A month is as long as its calendar says. */
+/** A month has no fixed length. */
 const LENGTHS_MS: Record<Exclude<Interval, "1M">, number> = {
   "1s": SECOND,
   "1m": MINUTE,
@@ -123,14 +121,14 @@ export function flatCandle(openTime: TimeMs, priceTicks: PriceTicks): Candle {
   };
 }
 
-/** A price in the candle's interval, not earlier than those before it. */
+/** Adds a price of the candle's interval. Call it in the order of time. */
 export function applyPrice(candle: Candle, priceTicks: PriceTicks): void {
   if (priceTicks > candle.highTicks) candle.highTicks = priceTicks;
   if (priceTicks < candle.lowTicks) candle.lowTicks = priceTicks;
   candle.closeTicks = priceTicks;
 }
 
-/** A trade in the candle's interval, not earlier than those before it. Start a candle as a flat one at its first price. */
+/** Adds a trade of the candle's interval. Call it in the order of time, first on a flat candle at the first price. */
 export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
   applyPrice(candle, priceTicks);
   candle.volumeLots += quantityLots;
@@ -139,8 +137,8 @@ export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots:
 }
 
 /**
- * Candles of `interval` from candles that each lie within one of them, in order of time. The first and last are as complete
- * as what was given.
+ * Makes candles of `interval` from shorter ones, in the order of time. No part may reach across two intervals. The first
+ * and the last candle are complete if their parts are.
  */
 export function aggregate(parts: Iterable<Readonly<Candle>>, interval: Interval): Candle[] {
   const candles: Candle[] = [];
@@ -163,9 +161,9 @@ export function aggregate(parts: Iterable<Readonly<Candle>>, interval: Interval)
 }
 
 /**
- * Every interval from the one that holds `fromTime` to the one that holds `toTime`: intervals without a candle are flat
- * at the close before them, without volume. `previousCloseTicks` is the close before `fromTime`; 0 when there was none,
- * and then the row begins with the first candle. The caller bounds the range.
+ * One candle for each interval from that of `fromTime` to that of `toTime`. Intervals without a candle get a flat one at
+ * the close before, without volume. `previousCloseTicks` is the close before `fromTime`; 0 = none, and then the result
+ * begins with the first candle. The caller bounds the range.
  */
 export function fillGaps(
   candles: readonly Candle[],

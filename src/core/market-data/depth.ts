@@ -14,11 +14,11 @@ import {
 } from "../protocol/events.ts";
 import type { Levels } from "../protocol/payloads.ts";
 
-/** One symbol's book as quantities by price, folded from its events. */
+/** The shown lots of a symbol's book by price, folded from its events. */
 export class Depth {
   private readonly bids: PriceBitmap;
   private readonly asks: PriceBitmap;
-  /** By tick, for both sides: in an uncrossed book a price belongs to one of them. */
+  /** By tick, for both sides: in an uncrossed book a price belongs to one side. */
   private readonly lots: Float64Array;
 
   constructor(maxPriceTicks: PriceTicks) {
@@ -27,7 +27,7 @@ export class Depth {
     this.lots = new Float64Array(maxPriceTicks + 1);
   }
 
-  /** Replaces everything by these levels. */
+  /** Replaces all levels. */
   reset(bids: Levels, asks: Levels): void {
     this.empty(this.bids);
     this.empty(this.asks);
@@ -35,7 +35,7 @@ export class Depth {
     this.fill(this.asks, asks);
   }
 
-  /** True when the event changed the book. */
+  /** Returns whether the event changed the book. */
   apply(event: SymbolEvent): boolean {
     switch (event.type) {
       case OrderPlaced.code:
@@ -61,7 +61,7 @@ export class Depth {
     }
   }
 
-  /** The best `depth` levels, best first, each as `level` makes it. */
+  /** The best `depth` levels, best first, each mapped by `level`. */
   levels<T>(side: Side, depth: number, level: (tick: PriceTicks, lots: QuantityLots) => T): T[] {
     const bitmap = side === BUY ? this.bids : this.asks;
     const levels: T[] = [];

@@ -2,10 +2,10 @@ import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts"
 import type { Candle } from "./candles.ts";
 
 const MINUTE_MS = 60_000;
-/** The current minute and the 1440 before it: everything of the last 24 hours, and less than a minute more. */
+/** The current minute and the 1440 before it: the last 24 hours, and less than a minute more. */
 const SLOTS = 1441;
 
-/** Open, high, low, volume and turnover of the last 24 hours, from buckets of one minute that fall out at the far end. */
+/** Open, high, low, volume and turnover of the last 24 hours, in buckets of one minute. */
 export class Ticker24h {
   private minute = 0;
   private readonly opens = new Int32Array(SLOTS);
@@ -19,10 +19,10 @@ export class Ticker24h {
   private open = 0;
   private high = 0;
   private low = 0;
-  /** A bucket with trades fell out, so open, high and low must be looked for again. */
+  /** A bucket with trades was dropped, so open, high and low must be computed again. */
   private stale = false;
 
-  /** Minute candles of the last day, in order of time, before the first trade. */
+  /** Adds minute candles of the last day, in the order of time. Call it before the first trade. */
   prime(minuteCandles: Iterable<Readonly<Candle>>): void {
     for (const candle of minuteCandles) {
       this.advance(candle.openTime);
@@ -35,7 +35,7 @@ export class Ticker24h {
     this.add(priceTicks, priceTicks, priceTicks, quantityLots, BigInt(quanta));
   }
 
-  /** It is `time` now: what is older than a day falls out. A time before the last one changes nothing. */
+  /** Drops buckets that are older than a day at `time`. A time before the last one changes nothing. */
   advance(time: TimeMs): void {
     const minute = Math.floor(time / MINUTE_MS);
     const passed = Math.min(minute - this.minute, SLOTS);
@@ -43,7 +43,7 @@ export class Ticker24h {
     if (passed > 0) this.minute = minute;
   }
 
-  /** The first price in the window; like high and low 0 when nothing traded in it. */
+  /** The first price of the window. Open, high and low are 0 when nothing traded in it. */
   get openTicks(): PriceTicks {
     this.refresh();
     return this.open;

@@ -4,8 +4,8 @@ import { ORDER_SUMMARY } from "../../core/protocol/order-fields.ts";
 import type { Transfer } from "../../core/protocol/payloads.ts";
 
 /**
- * The rows of the database (codes 250 to 279), encoded like every message: a row keeps its meaning when fields are
- * appended. Units stand in the names; see core/units.ts.
+ * The rows of the history (codes 250 to 279), encoded like messages: only append fields, so that old rows keep their
+ * meaning. Units stand in the names of the fields: see core/base/units.ts.
  */
 
 /** An order in its last known state. */
@@ -29,7 +29,7 @@ export const FillRecord = defineMessage(251, "FillRecord", {
   feePpm: "number",
   /** 1: this side was the maker. */
   maker: "number",
-  /** Profit taken by the part that closed; before fees. */
+  /** Profit of the part that closed a position, before fees. */
   realizedQuanta: "number",
   execType: "number",
   /** Signed position after the trade. */
@@ -37,12 +37,12 @@ export const FillRecord = defineMessage(251, "FillRecord", {
   time: "number",
   sequence: "number",
   clientOrderId: "string",
-  /** What moved beyond price × lots: a position that was handed over went at an exact amount, not at a whole tick. */
+  /** Exact quanta less price × lots. Not 0 for a transferred position, whose amount is no whole tick. */
   offPriceQuanta: "number",
 });
 export type FillRecord = MessageOf<typeof FillRecord>;
 
-/** A trade as everyone sees it. */
+/** A public trade. */
 export const TradeRecord = defineMessage(252, "TradeRecord", {
   tradeId: "number",
   takerSide: "number",
@@ -67,7 +67,7 @@ export const CandleRecord = defineMessage(253, "CandleRecord", {
 });
 export type CandleRecord = MessageOf<typeof CandleRecord>;
 
-/** What was open in a symbol, and the mark, at the end of an interval. */
+/** Open interest and mark of a symbol at the end of an interval. */
 export const OpenInterestRecord = defineMessage(265, "OpenInterestRecord", {
   openTime: "number",
   openInterestLots: "number",
@@ -78,31 +78,31 @@ export type OpenInterestRecord = MessageOf<typeof OpenInterestRecord>;
 
 export const TransferRecord = defineMessage(254, "TransferRecord", {
   transfer: json<Transfer>(),
-  /** Of the turn that asked for it; 0 in what was written before there was this field. */
+  /** Of the transaction that requested it; 0 in rows from before this field. */
   sequence: "number",
 });
 export type TransferRecord = MessageOf<typeof TransferRecord>;
 
 /**
- * An entry of a list whose rows stand elsewhere: a closed order and when it was closed (a brief one stands in the list
- * itself: see short-lived-orders.ts), a transfer and its request.
+ * An entry of a list that refers to a row of another table: a closed order and when it closed, or a transfer and when it
+ * was requested. Short-lived orders are in the list themselves: see short-lived-orders.ts.
  */
 export const ReferenceRecord = defineMessage(255, "ReferenceRecord", { id: "number", time: "number" });
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
 
 export const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
-/** So that a chunk of them stays below 4 KB: see series.ts. */
+/** Keeps a chunk of them below 4 KB: see series.ts. */
 export const REFERENCES_PER_CHUNK = 160;
 
 /** The order behind a client order id. */
 export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
-/** Leads from an order to the list of closed orders where it stands. */
+/** Where a closed order is in the lists of closed orders. */
 export const OrderLocationRecord = defineMessage(264, "OrderLocationRecord", {
   orderId: "number",
   accountId: "number",
-  /** Of the turn that ended it: see series.ts. */
+  /** Of the transaction that ended it: see series.ts. */
   clock: "number",
   sequence: "number",
 });
@@ -111,9 +111,9 @@ export type OrderLocationRecord = MessageOf<typeof OrderLocationRecord>;
 /** How far the history index has come. */
 export const IndexRecord = defineMessage(257, "IndexRecord", {
   sequence: "number",
-  /** The latest time of all turns so far. */
+  /** The latest time of all transactions so far. */
   clock: "number",
-  /** The generation that client order ids are being written to, and how many it holds: see history-fold.ts. */
+  /** The generation to which client order ids are written now, and how many it holds: see order-fold.ts. */
   clientIdGeneration: "number",
   clientIdCount: "number",
 });
@@ -122,12 +122,12 @@ export type IndexRecord = MessageOf<typeof IndexRecord>;
 /** An actor's snapshot holds its state through this sequence. */
 export const SnapshotRecord = defineMessage(258, "SnapshotRecord", {
   sequence: "number",
-  /** Of the actor's last turn, in ms; 0 in what was written before there was this field. */
+  /** Of the actor's last transaction, in ms; 0 in rows from before this field. */
   time: "number",
 });
 export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
 
-/** An interval of funding of one symbol, as it ended. */
+/** A funding interval of one symbol that has ended. */
 export const FundingRateRecord = defineMessage(260, "FundingRateRecord", {
   fundingTime: "number",
   ratePpb: "number",
@@ -137,7 +137,7 @@ export const FundingRateRecord = defineMessage(260, "FundingRateRecord", {
 });
 export type FundingRateRecord = MessageOf<typeof FundingRateRecord>;
 
-/** What one position paid or got for an interval. */
+/** Funding that one position paid or received for an interval. */
 export const FundingPaymentRecord = defineMessage(261, "FundingPaymentRecord", {
   instrumentId: "number",
   fundingTime: "number",
@@ -150,9 +150,9 @@ export const FundingPaymentRecord = defineMessage(261, "FundingPaymentRecord", {
 });
 export type FundingPaymentRecord = MessageOf<typeof FundingPaymentRecord>;
 
-/** What one turn did to the insurance fund's money, by kind. */
+/** How one transaction changed the insurance fund's money, by kind. */
 export const FundMovementRecord = defineMessage(262, "FundMovementRecord", {
-  /** Whose turn it was: an instrument, or the ledger. */
+  /** The actor of the transaction: an instrument, or the ledger. */
   actorId: "number",
   /** Of FUND_MOVEMENTS. */
   kind: "number",
@@ -162,7 +162,7 @@ export const FundMovementRecord = defineMessage(262, "FundMovementRecord", {
 });
 export type FundMovementRecord = MessageOf<typeof FundMovementRecord>;
 
-/** What the insurance fund paid for an account below zero. */
+/** The insurance fund brought an account from below zero back to zero. */
 export const DeficitRecord = defineMessage(263, "DeficitRecord", {
   instrumentId: "number",
   amountQuanta: "number",
@@ -171,6 +171,6 @@ export const DeficitRecord = defineMessage(263, "DeficitRecord", {
 });
 export type DeficitRecord = MessageOf<typeof DeficitRecord>;
 
-/** Says inside the database which exchange it belongs to. */
+/** Names the exchange to which the database belongs. */
 export const GenesisRecord = defineMessage(259, "GenesisRecord", { exchangeId: "string" });
 export type GenesisRecord = MessageOf<typeof GenesisRecord>;
