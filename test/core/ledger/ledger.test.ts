@@ -373,7 +373,9 @@ test("an audit names the account whose cells hold other money", () => {
   const alice = bank.open("alice");
   bank.deposit(alice, 100);
   bank.ledger.state.apply(make(Deposited, { transferId: 2, accountId: alice, amountQuanta: 5 }), bank.time);
-  assert.deepEqual(bank.audit(LEDGER).faults, [`account ${alice}: contributed 100 to the margin table, but its balance is 105`]);
+  assert.deepEqual(bank.audit(LEDGER).faults, [
+    `account ${alice}: contributed 100 to the margin table, but its balance is 105`,
+  ]);
 });
 
 test("a tick looks at the sessions that end, and at no others", () => {
