@@ -36,7 +36,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 const steps = fc.array(step, { maxLength: 120, size: "max" });
 
-test("the log alone brings the ledger back, and it goes on as the first one does", () => {
+test("the log alone restores the ledger, and it goes on like the first one", () => {
   fc.assert(
     fc.property(steps, steps, (before, after) => {
       const live = open();
@@ -50,7 +50,7 @@ test("the log alone brings the ledger back, and it goes on as the first one does
   );
 });
 
-test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
+test("snapshots of changes and the tail of the log restore the ledger", () => {
   fc.assert(
     fc.property(steps, fc.array(fc.nat(119), { maxLength: 6 }), steps, (before, moments, after) => {
       const live = open();
@@ -86,7 +86,7 @@ function restore(live: Exchange, store: SnapshotStore): Exchange {
   return again;
 }
 
-/** Both get the same commands and must say the same. */
+/** Both get the same commands and must reply the same. */
 function goOn(live: Exchange, again: Exchange, steps: readonly Step[]): void {
   again.time = live.time;
   assertSame(live, again);
@@ -98,7 +98,7 @@ function goOn(live: Exchange, again: Exchange, steps: readonly Step[]): void {
   assertSame(live, again);
 }
 
-/** Sessions that expire together end in the order in which they were opened, or in which they lay on disk. */
+/** Sessions that expire together close in the order of opening, or after a restart in the order on disk. */
 const inOrder = (said: Said): Said => ({
   ...said,
   events: said.events.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
@@ -111,7 +111,7 @@ function assertSame(live: Exchange, again: Exchange): void {
   assert.deepEqual(described(again), described(live));
 }
 
-/** In an order of their own: a ledger lists sessions and keys as they came, or as they lay on disk. */
+/** Sorted: a ledger lists sessions and keys in the order of creation, or after a restart in the order on disk. */
 function described(exchange: Exchange): unknown {
   const [reply] = exchange.do(LEDGER, make(Describe)).replies as [MessageOf<typeof LedgerDescription>];
   const { accounts, sessions, keys } = reply.state;

@@ -110,7 +110,7 @@ function answerOf(reply: { type: number }): Answer {
   return { transfer, duplicate: duplicate === 1 };
 }
 
-test("an address has one account, however often it comes", () => {
+test("an address has one account, however often it logs in", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   assert.equal(alice, 16, "behind the accounts of the house");
@@ -124,12 +124,12 @@ test("an address has one account, however often it comes", () => {
   assert.equal(sessions.length, 3);
 });
 
-test("accounts end where the cells do", () => {
+test("no account is opened that the margin table has no room for", () => {
   const bank = new Bank();
   for (let id = 16; id < MAX_ACCOUNTS; id++) assert.equal(bank.open(`account ${id}`), id);
   const reply = bank.ask(LEDGER, make(OpenSession, { address: "one more", tokenHash: "t", expiresAt: START + 1 }));
   assert.equal((reply as MessageOf<typeof Refused>).code, "TOO_MANY_ACCOUNTS");
-  // Whoever has one still gets in.
+  // Existing accounts can still log in.
   assert.equal(bank.open("account 20"), 20);
 });
 
@@ -156,7 +156,7 @@ test("deposits are credited at once, up to the cap of a UTC day", () => {
   assert.equal(bank.deposit(alice, 600).duplicate, false);
   assert.deepEqual(bank.deposit(alice, 1).details, { limitQuanta: 1000, availableQuanta: 0 });
   assert.equal(bank.deposit(bob, 1000).duplicate, false, "each account has its own");
-  // What is withdrawn does not come back under the cap.
+  // A withdrawal does not free the daily cap.
   bank.withdraw(alice, 500);
   assert.equal(bank.deposit(alice, 1).code, "DEPOSIT_CAP");
   const midnight = Math.ceil(START / DAY_MS) * DAY_MS;
@@ -168,7 +168,7 @@ test("deposits are credited at once, up to the cap of a UTC day", () => {
   bank.assertSound();
 });
 
-test("which withdrawals are under way is told in pages", () => {
+test("withdrawals that are not complete are listed in pages", () => {
   const bank = new Bank({ withdrawalDelayMs: 100 });
   const alice = bank.open("alice");
   bank.deposit(alice, 5000);
@@ -191,7 +191,7 @@ test("which withdrawals are under way is told in pages", () => {
   assert.notEqual(bank.withdrawals().withdrawals[0]?.transferId, first?.transferId, "that one is complete");
 });
 
-test("a balance stays where sums are exact", () => {
+test("a balance stays in the range in which sums are exact", () => {
   const bank = new Bank({ faucetCapQuanta: Number.MAX_SAFE_INTEGER });
   const alice = bank.open("alice");
   assert.equal(bank.deposit(alice, 2 ** 50 - 1).duplicate, false);
@@ -203,7 +203,7 @@ test("a balance stays where sums are exact", () => {
   bank.assertSound();
 });
 
-test("a reference is one transfer of its account and kind: again the first one, and nobody else's", () => {
+test("a repeated reference returns the first transfer of its account and kind, and of no other account", () => {
   const bank = new Bank({ faucetCapQuanta: 1000 });
   const alice = bank.open("alice");
   const bob = bank.open("bob");
@@ -211,17 +211,17 @@ test("a reference is one transfer of its account and kind: again the first one, 
   const { sequence } = bank;
   assert.deepEqual(bank.deposit(alice, 700, "r"), { ...first, duplicate: true });
   assert.equal(bank.sequence, sequence, "nothing happened");
-  // The cap does not stand in the way of asking again.
+  // The cap does not stop a repeated request.
   assert.equal(bank.deposit(alice, 301).code, "DEPOSIT_CAP");
   assert.deepEqual(bank.deposit(alice, 701, "r"), { code: "REFERENCE_REUSED", details: { transferId: "1" } });
   assert.equal(bank.deposit(bob, 700, "r").duplicate, false);
   const out = bank.withdraw(alice, 600, "r");
   assert.equal(out.duplicate, false, "withdrawals have references of their own");
-  // Asked again when the money is not there any more.
+  // Repeated when the money is gone.
   assert.deepEqual(bank.withdraw(alice, 600, "r"), { ...out, duplicate: true });
   assert.equal(bank.withdraw(alice, 599, "r").code, "REFERENCE_REUSED");
   assert.equal(bank.withdraw(alice, 600, "r", "0xbb").code, "REFERENCE_REUSED");
-  // "" is none.
+  // "" = no reference.
   assert.equal(bank.withdraw(alice, 10).duplicate, false);
   assert.equal(bank.withdraw(alice, 10).duplicate, false);
   assert.equal(bank.marginTable.equity(alice), 80);
@@ -262,7 +262,7 @@ test("a withdrawal is debited at once, sent after the delay, and complete after 
   bank.assertSound();
 });
 
-test("what a symbol has reserved cannot be withdrawn, and the other way round", () => {
+test("margin that a symbol has reserved cannot be withdrawn, and withdrawn money cannot be reserved", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   bank.deposit(alice, 200e6);
@@ -278,12 +278,12 @@ test("what a symbol has reserved cannot be withdrawn, and the other way round", 
   bank.assertSound();
 });
 
-test("a session ends when it is closed by its owner, or when its time is up", () => {
+test("a session ends when its owner closes it, or when it expires", () => {
   const bank = new Bank();
   const alice = bank.open("alice", START + 1000);
   const bob = bank.open("bob", START + 2000);
   const [first] = bank.describe().sessions;
-  // Another account's session is none of bob's business; the answer does not say so.
+  // Bob cannot close another account's session, and the reply does not reveal that it exists.
   const close = (accountId: number): number =>
     bank.ask(LEDGER, make(CloseSession, { accountId, tokenHash: first.tokenHash })).type;
   assert.equal(close(bob), Done.code);
@@ -302,7 +302,7 @@ test("a session ends when it is closed by its owner, or when its time is up", ()
   assert.equal(bank.describe().accounts.length, 2, "accounts stay");
 });
 
-test("without a name all of an account's sessions are closed, and nobody else's", () => {
+test("without a token all sessions of the account are closed, and none of other accounts", () => {
   const bank = new Bank();
   const [alice, , bob] = [bank.open("alice", START), bank.open("alice", START + 1), bank.open("bob", START)];
   const closed = bank.do(LEDGER, make(CloseSession, { accountId: alice }));
@@ -314,7 +314,7 @@ test("without a name all of an account's sessions are closed, and nobody else's"
   assert.deepEqual(bank.do(LEDGER, make(CloseSession, { accountId: alice })).events, []);
 });
 
-test("however many sessions have expired, a turn ends few of them", () => {
+test("one transaction closes a bounded number of expired sessions", () => {
   const bank = new Bank();
   const sessions = 2000;
   for (let i = 0; i < sessions; i++)
@@ -326,11 +326,11 @@ test("however many sessions have expired, a turn ends few of them", () => {
     transactions.reduce((sum, ended) => sum + ended, 0),
     sessions,
   );
-  // A turn is one record, and must fit into the rings that simulations make small (64 KiB, of which a record may be half).
-  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a turn of ${bytes.length} bytes`);
+  // A transaction is one record and must fit into a ring. Simulations use 64 KiB, and a record may take half of it.
+  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a transaction of ${bytes.length} bytes`);
 });
 
-test("an account has a hundred sessions at most: another one ends the one that would end first", () => {
+test("an account has at most a hundred sessions: a further one closes the one that would expire first", () => {
   const bank = new Bank();
   const bob = bank.open("bob");
   const open = (tokenHash: string, expiresAt: number) =>
@@ -355,7 +355,7 @@ test("an account has a hundred sessions at most: another one ends the one that w
   }
 });
 
-test("an account that nothing was paid into has its number for itself also after a snapshot", () => {
+test("an account without deposits keeps its number through a snapshot", () => {
   const bank = new Bank();
   const store = new SnapshotStore();
   bank.deposit(bank.open("alice"), 100);
@@ -368,7 +368,7 @@ test("an account that nothing was paid into has its number for itself also after
   assert.equal(again.open("bob", START + 1), bob);
 });
 
-test("an audit names the account whose cells hold other money", () => {
+test("an audit names the account whose part of the margin table is wrong", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   bank.deposit(alice, 100);
@@ -378,7 +378,7 @@ test("an audit names the account whose cells hold other money", () => {
   ]);
 });
 
-test("a tick looks at the sessions that end, and at no others", () => {
+test("a tick visits only sessions that have expired", () => {
   const bank = new Bank();
   for (let i = 0; i < 200; i++)
     bank.do(
@@ -391,7 +391,7 @@ test("a tick looks at the sessions that end, and at no others", () => {
   assert.deepEqual(bank.tick(), ["SessionClosed", "SessionClosed", "SessionClosed"]);
 });
 
-test("sessions end in time, however many withdrawals are due", () => {
+test("sessions close in time, however many withdrawals are due", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   bank.open("bob", START + 1000);
@@ -403,7 +403,7 @@ test("sessions end in time, however many withdrawals are due", () => {
   assert.ok(moved.length > 1 && moved.slice(1).every((name) => name === "WithdrawalSent"));
 });
 
-test("however many withdrawals are due, a turn moves few of them, the oldest first", () => {
+test("one transaction moves a bounded number of due withdrawals, the oldest first", () => {
   const bank = new Bank();
   const alice = bank.open("alice", START + 10 * DAY_MS);
   bank.deposit(alice, 10_000);
@@ -416,10 +416,10 @@ test("however many withdrawals are due, a turn moves few of them, the oldest fir
     order,
     Array.from({ length: 1000 }, (_, i) => i + 2),
   );
-  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a turn of ${bytes.length} bytes`);
+  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a transaction of ${bytes.length} bytes`);
 });
 
-test("keys belong to their account, and are limited", () => {
+test("keys belong to their account, and their number is limited", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   const bob = bank.open("bob");
@@ -441,7 +441,7 @@ test("keys belong to their account, and are limited", () => {
   assert.equal(create(alice, "one more").type, Done.code);
 });
 
-test("of as many keys as an account may have, the one that expired first makes room for another", () => {
+test("at the limit the key that expired first makes room for another", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   const create = (apiKey: string, expiresAt = 0) =>
@@ -465,7 +465,7 @@ test("of as many keys as an account may have, the one that expired first makes r
   assert.equal(store.keys("keys").length, 50);
 });
 
-test("an account's keys are counted without a look at everybody else's, also after a snapshot", () => {
+test("an account's keys are counted without visiting those of others, also after a snapshot", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   const create = (apiKey: string) => make(CreateKey, { accountId: alice, apiKey, record: KEY });
@@ -480,7 +480,7 @@ test("an account's keys are counted without a look at everybody else's, also aft
   assert.equal((again.ask(LEDGER, create("one more")) as MessageOf<typeof Refused>).code, "TOO_MANY_KEYS");
 });
 
-test("the pages of a description add up to everything, once", () => {
+test("the pages of a description hold each row once", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   for (let i = 0; i < 4500; i++)
@@ -502,7 +502,7 @@ test("the pages of a description add up to everything, once", () => {
   assert.equal(pages.flatMap(({ keys }) => keys).length, 40);
 });
 
-test("a description looks at each row once, however many pages it has", () => {
+test("a description visits each row once, however many pages it has", () => {
   const bank = new Bank();
   const sessions = 20_000;
   const held = bank.ledger.state.sessions;
@@ -527,7 +527,7 @@ test("a description looks at each row once, however many pages it has", () => {
   assert.equal(bank.describe().sessions.length, 1000);
 });
 
-test("what a symbol has against a withdrawal is its answer, unless it has been done before", () => {
+test("a symbol's refusal is the reply to a withdrawal, unless the withdrawal was done before", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   bank.deposit(alice, 100);
@@ -547,7 +547,7 @@ test("what a symbol has against a withdrawal is its answer, unless it has been d
   assert.equal(bank.marginTable.equity(alice), 60);
 });
 
-test("events say whom they concern", () => {
+test("events name their account", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   bank.deposit(alice, 100);
@@ -567,7 +567,7 @@ test("events say whom they concern", () => {
   ]);
 });
 
-test("accounts that maxAccounts has no room for are a fault of the setting", () => {
+test("a data folder with more accounts than maxAccounts is refused as a setting that is too low", () => {
   const { ledger } = new Exchange([], LEDGER_SETTINGS, FIRST_CUSTOMER_ACCOUNT + 1);
   const load = (accountId: number): void =>
     ledger.load("accounts", accountId, make(AccountRow, { accountId, address: ADDRESS }));

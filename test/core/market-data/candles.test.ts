@@ -71,7 +71,7 @@ test("intervals tile time, and each is a whole number of seconds", () => {
   );
 });
 
-/** The slow twin: candles of an interval straight from the trades. */
+/** The slow reference: candles of an interval made directly from the trades. */
 function fromTrades(trades: { time: number; ticks: number; lots: number }[], interval: Interval): Candle[] {
   const openTimes = new Set(trades.map((trade) => openTimeOf(interval, trade.time)));
   const groups = [...openTimes].map((at) => trades.filter((trade) => openTimeOf(interval, trade.time) === at));
@@ -87,7 +87,7 @@ function fromTrades(trades: { time: number; ticks: number; lots: number }[], int
   }));
 }
 
-test("candles of seconds put together are the candles of the trades", () => {
+test("aggregated candles of seconds equal candles made from the trades", () => {
   const trade = fc.record({
     afterMs: fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.integer({ min: 0, max: 40 * 86_400_000 })),
     ticks: fc.integer({ min: 1, max: 2 ** 24 }),

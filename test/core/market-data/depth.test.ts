@@ -24,7 +24,7 @@ const event = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>>): M
 const tuples = (depth: Depth, side: Side, count: number): Levels =>
   depth.levels(side, count, (tick, lots): [number, number] => [tick, lots]);
 
-/** The slow twin: resting orders in a list, added up by price. */
+/** The slow reference: resting orders in a list, added up by price. */
 class Model {
   readonly orders: { side: Side; tick: number; lots: number }[] = [];
 
@@ -50,7 +50,7 @@ const step = fc.record({
   pick: fc.nat(1000),
 });
 
-/** What an uncrossed book would say next; undefined when the step makes no sense now. */
+/** The next event of an uncrossed book; undefined when the step is impossible now. */
 function toEvent(model: Model, { kind, side, tick, lots, pick }: Step): SymbolEvent | undefined {
   const index = model.orders.length === 0 ? -1 : pick % model.orders.length;
   const order = model.orders[index];
@@ -106,7 +106,7 @@ test("depth folded from events is the sum of the resting orders", () => {
   );
 });
 
-test("reset replaces the whole book, also where bids come to stand on old asks", () => {
+test("reset replaces the whole book, also where new bids have prices of old asks", () => {
   const depth = new Depth(100);
   depth.reset(
     [[49, 1]],
@@ -129,7 +129,7 @@ test("reset replaces the whole book, also where bids come to stand on old asks",
   assert.deepEqual(tuples(depth, SELL, 10), [[70, 6]]);
 });
 
-test("taking out more than rests is a broken promise", () => {
+test("taking out more lots than rest fails", () => {
   const depth = new Depth(100);
   depth.reset([[49, 1]], []);
   assert.throws(() => depth.apply(event(OrderClosed, { side: BUY, priceTicks: 49, restingLots: 2 })), /below zero/);

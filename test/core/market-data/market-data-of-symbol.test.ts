@@ -39,7 +39,7 @@ const place = fc
   .map(({ offset, ...fields }) =>
     command(PlaceOrder, {
       ...fields,
-      // A market order takes what it gets: it bears no price, and neither rests nor waits to be filled whole.
+      // A market order has no price, and it cannot rest or be fill-or-kill.
       ...(fields.orderType === 1
         ? { priceTicks: 0, timeInForce: 1, flags: fields.flags & 2 }
         : { priceTicks: MIDDLE_TICKS + offset, flags: fields.timeInForce === 0 ? fields.flags : fields.flags & 2 }),
@@ -61,7 +61,7 @@ const step = fc.oneof(
   },
 );
 
-test("book, last price and open interest folded from a symbol's events are what the symbol says they are", () => {
+test("book, last price and open interest folded from events equal the symbol's own", () => {
   let trades = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 80 }), (steps) => {

@@ -17,7 +17,7 @@ interface Trade {
   lots: number;
 }
 
-/** The slow twin: every trade of the current minute and the 1440 before it, looked at again. */
+/** The slow reference: scans every trade of the current minute and the 1440 before it. */
 function expected(trades: Trade[], now: number): unknown {
   const from = openTimeOf("1m", now) - DAY;
   const recent = trades.filter((trade) => trade.time >= from);
@@ -52,7 +52,7 @@ const step = fc.record({
   lots: fc.integer({ min: 1, max: 2 ** 26 }),
 });
 
-test("the rolling day is what a look at all trades says, primed from candles or not", () => {
+test("the rolling day equals a scan of all its trades, primed from candles or not", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat(60), (steps, primed) => {
       const live = new Ticker24h();
@@ -89,7 +89,7 @@ function minuteCandles(trades: Trade[]): Candle[] {
   return candles;
 }
 
-test("a clock that steps back loses nothing", () => {
+test("a clock that steps back drops no trade", () => {
   const ticker = new Ticker24h();
   ticker.trade(START, 10, 1, 10);
   ticker.trade(START - 5 * MINUTE, 20, 1, 20);

@@ -19,7 +19,7 @@ const seed = takeSeed("instrument.test");
 const tiers = (...changes: Partial<RiskTierConfig>[]): RiskTierConfig[] =>
   changes.map((change, i) => ({ ...(PLAIN.riskTiers[i] ?? PLAIN.riskTiers[1]), ...change }));
 
-test("each setting that cannot hold is refused by its name", () => {
+test("an impossible setting is refused, and the error names it", () => {
   const cases: [Partial<InstrumentConfig>, RegExp][] = [
     [{ id: 0 }, /PLAIN-PERP\.id: 1 to 255/],
     [{ id: 256 }, /\.id/],
@@ -38,7 +38,7 @@ test("each setting that cannot hold is refused by its name", () => {
     [{ maxPrice: "16777217" }, /maxPrice: at most 2\^24 ticks/],
     [{ maxPrice: "0" }, /PLAIN-PERP\.maxPrice: at least one tick/],
     [{ minNotional: "9999999999" }, /minNotional: 9999999999 is too large/],
-    // 10^17 + 64 units of 10^-12, which doubles do not tell from their neighbours
+    // 10^17 + 64 units of 10^-12: doubles cannot tell it from its neighbours
     [
       {
         tickSize: "100000.000000000064",
@@ -82,18 +82,18 @@ test("an interval of more than eight hours costs no more than the mark may be aw
   assert.deepEqual([capOf(8, "0.01"), capOf(9, "0.01"), capOf(24, "0.004")], [10_000_000, 5_000_000, 4_000_000]);
 });
 
-test("what margin rates allow is rounded to the safe side", () => {
+test("the limits that follow from margin rates are rounded to the safe side", () => {
   // 1/75 is 13,333.3 ppm.
   const riskTiers = [{ maxNotional: "100000", maxLeverage: 75, maintenanceMarginRate: "0.010001" }];
   const { markLimitPpm, nearPpm, riskTiers: compiled } = instrument(PLAIN, { riskTiers, makerFeeRate: "0.0002" });
   assert.equal(compiled[0].initialMarginPpm, 13_334);
   // Three eighths of that are 5000.25, half of the maintenance margin 5000.5.
   assert.equal(markLimitPpm, 5000);
-  // Half of what lies between the two is 1666.5; the fee comes out of it.
+  // Half of the difference between the two is 1666.5, less the fee.
   assert.equal(nearPpm, 1666 - 200);
 });
 
-test("what just holds is taken", () => {
+test("values at the exact bound are accepted", () => {
   const most = { makerFeeRate: "0.1", takerFeeRate: "0.1", liquidationFeeRate: "0.1", fundingRateCap: "1" };
   const { makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb } = instrument(PLAIN, most);
   assert.deepEqual([makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb], [100_000, 100_000, 100_000, 10 ** 9]);
@@ -107,8 +107,8 @@ test("what just holds is taken", () => {
   assert.equal(instrument(PLAIN, { riskTiers: tiers({ maintenanceMarginRate: "0.019999" }) }).maxLeverage, 50);
 });
 
-test("no position is larger than its coins can be counted", () => {
-  // By their worth 2.25 × 10^11 lots would do, of a million coins each.
+test("no position has more units than a double can count", () => {
+  // By notional alone 2.25 × 10^11 lots would be possible, of a million coins each.
   const meme = { tickSize: "0.000000000001", stepSize: "1000000", maxPrice: "0.00000001" };
   const compiled = instrument(PLAIN, { ...meme, minQuantity: "1000000", maxQuantity: "900000000000" });
   assert.equal(compiled.maxPositionLots, 9_007_199_254);
@@ -168,7 +168,7 @@ test("prices and quantities are whole ticks and steps", () => {
   assert.equal(printQuantity(odd, 3), "0.00012");
 });
 
-test("every tick and step prints as what reads as it", () => {
+test("every printed price and quantity parses to the same ticks and lots", () => {
   fc.assert(
     fc.property(fc.constantFrom(...DEFAULT_INSTRUMENTS, PLAIN, ODD), fc.nat(), fc.nat(), (config, price, quantity) => {
       const compiled = compileInstrument(config);

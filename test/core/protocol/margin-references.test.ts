@@ -45,7 +45,7 @@ function trade(exchange: Exchange, buyer: number, seller: number): void {
 const move = (exchange: Exchange, accountId: number, usdc: number, reference: string, expiresAt = 0): Said =>
   exchange.do(id, make(MoveMargin, { accountId, amountQuanta: usdc * USDC, reference, expiresAt }));
 
-/** What is set aside, and whether the request was a repeated one. */
+/** The isolated margin, and whether the request was a repeated one. */
 function answer({ replies }: Said): [usdc: number, duplicate: number] {
   const [view] = replies as MessageOf<typeof PositionView>[];
   assert.equal(view.type, PositionView.code, JSON.stringify(view));
@@ -54,7 +54,7 @@ function answer({ replies }: Said): [usdc: number, duplicate: number] {
 
 const refusal = ({ replies }: Said) => replies[0] as MessageOf<typeof Refused>;
 
-test("the same reference moves margin once, for each account by itself; without one each request moves it", () => {
+test("each account's reference moves margin once; without a reference each request does", () => {
   const { exchange, alice, bob } = open();
   const first = move(exchange, alice, 50, "a");
   assert.deepEqual(
@@ -71,7 +71,7 @@ test("the same reference moves margin once, for each account by itself; without 
   assert.deepEqual(answer(move(exchange, alice, 5, "")), [140, 0]);
 });
 
-test("another amount under the same reference is refused, and a reference that was refused is free", () => {
+test("another amount with a used reference is refused, and a refused request uses no reference", () => {
   const { exchange, alice } = open();
   move(exchange, alice, 50, "a");
   for (const usdc of [49, -50]) {
@@ -82,7 +82,7 @@ test("another amount under the same reference is refused, and a reference that w
   assert.deepEqual(answer(move(exchange, alice, 10, "b")), [160, 0]);
 });
 
-test("a request that comes again is answered when its time is over, and when the position is gone", () => {
+test("a repeated request gets its reply also after it expired, and after the position closed", () => {
   const { exchange, alice, bob } = open();
   move(exchange, alice, 50, "a", exchange.time);
   exchange.time++;
@@ -93,7 +93,7 @@ test("a request that comes again is answered when its time is over, and when the
   assert.equal(refusal(move(exchange, alice, 50, "b")).code, "NO_POSITION");
 });
 
-test("the latest references are remembered, through a replay and through snapshots, and none before", () => {
+test("only the latest references are kept, also through replay and snapshots", () => {
   const { exchange, alice, bob } = open();
   const store = new SnapshotStore();
   const name = (i: number): string => `move ${i}`;
@@ -119,7 +119,7 @@ test("the latest references are remembered, through a replay and through snapsho
   }
 });
 
-test("a share of a snapshot is so many moves, of however few accounts", () => {
+test("a part of a snapshot is bounded by moves, not by accounts", () => {
   const references = new MarginReferences();
   for (const accountId of [16, 17, 18]) for (let i = 0; i < 40; i++) references.add(accountId, `move ${i}`, 1);
   const taken: [accountId: number, moves: number][] = [];

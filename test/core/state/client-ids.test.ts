@@ -14,11 +14,11 @@ const step = fc.record({
   accountId: fc.constantFrom(1, 2, 2 ** 32 - 1),
   times: fc.constantFrom(1, 40),
   isOpen: fc.boolean(),
-  // Two of them may come to the millisecond until which an id is remembered.
+  // Two of them may add up to exactly the time for which an id is kept.
   waitMs: fc.constantFrom(1, 400, 600, RETENTION_MS + 1),
 });
 
-test("ids are remembered as in a Map, for their time and as long as their orders are open, through snapshots and restarts", () => {
+test("ids are kept like in a Map for their time and while their orders are open, through snapshots and restarts", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
       const model = new Map<string, ClientId>();
@@ -47,7 +47,7 @@ test("ids are remembered as in a Map, for their time and as long as their orders
           open.clear();
         }
         if (kind === "expire") {
-          // An open order's id goes to the end of the queue, and the look stops there.
+          // An open order's id goes to the end of the queue, and this expire() stops there.
           for (let i = 0; i <= open.size; i++) ids.expire(now);
           for (const [at, { time, orderId }] of model)
             if (time < now - RETENTION_MS && !open.has(orderId)) model.delete(at);
@@ -86,7 +86,7 @@ test("ids are remembered as in a Map, for their time and as long as their orders
   );
 });
 
-test("of more than the most the oldest go before their time, but for those of open orders", () => {
+test("above the maximum the oldest ids go early, but not those of open orders", () => {
   const MOST = 100;
   const open = new Set([7, 8, 9, 500]);
   const ids = new ClientIds(RETENTION_MS, (id) => open.has(id), MOST);

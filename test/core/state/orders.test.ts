@@ -9,10 +9,10 @@ import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("orders.test");
 
-test("orders are found by serial as in a Map, through growth, removal and slots used again", () => {
+test("orders are found by serial like in a Map, through growth, removal and reused slots", () => {
   const step = fc.record({
     kind: fc.constantFrom("add", "add", "add", "remove", "skip"),
-    // Serials only ever grow; what is skipped spreads them.
+    // Serials only grow; skipped ones spread them.
     by: fc.integer({ min: 1, max: 40 }),
     pick: fc.nat(),
   });
@@ -56,7 +56,7 @@ test("orders are found by serial as in a Map, through growth, removal and slots 
   );
 });
 
-test("a hundred thousand orders, every third gone", () => {
+test("a hundred thousand orders, every third removed, are found", () => {
   const orders = new Orders();
   const slots: number[] = [];
   for (let serial = 1; serial <= 100_000; serial++) slots[serial] = orders.add(serial, 0, 0, serial, 1, 0);
@@ -69,7 +69,7 @@ test("a hundred thousand orders, every third gone", () => {
     assert.equal(orders.find(strange), NONE);
 });
 
-test("an order keeps everything it is told, beside its neighbours and through growth", () => {
+test("an order keeps all its fields beside its neighbours and through growth", () => {
   const orders = new Orders(2);
   const slots = Array.from({ length: 50 }, (_, i) => {
     const slot = orders.add(
@@ -117,7 +117,7 @@ test("an order keeps everything it is told, beside its neighbours and through gr
   assert.equal(orders.reduce(slots[1], 1), 0);
 });
 
-test("an order to which nothing has happened is as it was made, and each thing that happens changes only that", () => {
+test("a new order has its first values, and each change changes only its own fields", () => {
   const orders = new Orders(2);
   const made = { quantity: 8, remaining: 8, filled: 0, marginPrice: 5, loss: 0, createdAt: 7, updatedAt: 7 };
   for (const [i, [happen, changes]] of [
@@ -154,7 +154,7 @@ test("an order to which nothing has happened is as it was made, and each thing t
   }
 });
 
-test("serials that share a home are found however far they come to stand from it", () => {
+test("serials with the same hash are found however far they are displaced", () => {
   const capacity = 2 ** 26;
   const serials = Array.from({ length: 100 }, (_, i) => 5 + i * 2 ** 32);
   const index = new OrderIndex(capacity, capacity, { serial: (slot) => serials[slot] as number });
@@ -165,7 +165,7 @@ test("serials that share a home are found however far they come to stand from it
   }
 });
 
-test("a slot that is used again remembers nothing", () => {
+test("a reused slot keeps nothing of the order before", () => {
   const orders = new Orders(2);
   const slot = orders.add(1, 1, packAttributes(1, 1, 1, 1, 1), 1, 1, 1);
   orders.setClientOrderId(slot, "old");
@@ -183,7 +183,7 @@ test("a slot that is used again remembers nothing", () => {
   assert.equal(orders.remainingLots(slot), 6);
 });
 
-test("changes are handed over once: what is there, and what was handed over before and is gone", () => {
+test("changes are handed over once: live orders, and persisted orders that are gone", () => {
   const orders = new Orders(2);
   const take = (): [number[], number[]] => {
     const changed: number[] = [];
@@ -201,7 +201,7 @@ test("changes are handed over once: what is there, and what was handed over befo
   orders.touch(second);
   orders.touch(second);
   orders.remove(first);
-  // Takes the slot of the first; comes and goes between two snapshots.
+  // Reuses the slot of the first, and is added and removed between two snapshots.
   orders.remove(orders.add(3, 0, 0, 1, 1, 1));
   orders.add(4, 0, 0, 1, 1, 1);
   assert.deepEqual(take(), [[2, 4], [1]]);
@@ -212,7 +212,7 @@ test("changes are handed over once: what is there, and what was handed over befo
   assert.deepEqual(take(), [[], [5]]);
 });
 
-test("a share of the changes goes on where the last one ended, and only the last of them says that it came to the end", () => {
+test("takeChanges goes on where it stopped, and only its last call says that it came to the end", () => {
   const orders = new Orders();
   for (let serial = 1; serial <= 100; serial++) orders.add(serial, 0, 0, 1, 1, 1);
   const shares: number[][] = [];
@@ -227,7 +227,7 @@ test("a share of the changes goes on where the last one ended, and only the last
       ),
     );
     shares.push(share);
-    // It has changed behind the share that is under way: the next round has it.
+    // It changed after it was passed: the next round has it.
     orders.touch(orders.find(1));
   } while (!ends.at(-1) && ends.length < 10);
   assert.deepEqual(
@@ -238,7 +238,7 @@ test("a share of the changes goes on where the last one ended, and only the last
   assert.deepEqual(ends.indexOf(true), ends.length - 1);
 });
 
-test("what an order has beyond others makes room for another's when it goes", (t) => {
+test("the details of a removed order make room for those of another", (t) => {
   const take = t.mock.method(OrderDetails.prototype, "take");
   const orders = new Orders(2);
   for (let serial = 1; serial <= 1000; serial++) {

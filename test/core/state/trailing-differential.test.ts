@@ -21,41 +21,41 @@ import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
-const seed = takeSeed("trailing-twin.test");
+const seed = takeSeed("trailing-differential.test");
 
-test("what trails is where a list of every price since it was placed puts it, and fires from there only", () => {
+test("a trailing order has the trigger that follows from all prices since it was placed, and fires only there", () => {
   const seen = { fired: 0, rejected: 0, activated: 0, moved: 0, recalled: 0, reactivated: 0 };
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
     const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
-    const twins = new Map(
+    const models = new Map(
       [ODD.id, FREE.id].map((id) => [
         id,
         new NaiveTrailing(seen, instrument(id === ODD.id ? ODD : FREE).maxPriceTicks),
       ]),
     );
-    for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(exchange.do(actorId, command));
+    for (const { actorId, command } of traffic.opening()) models.get(actorId)?.follow(exchange.do(actorId, command));
     for (const step of steps) {
       const { actorId, command } = traffic.command(step);
       exchange.time += step.waitMs;
       const said = exchange.do(actorId, command);
       traffic.note(said.events);
       if (actorId === LEDGER) continue;
-      const twin = twins.get(actorId) as NaiveTrailing;
-      twin.follow(said);
+      const model = models.get(actorId) as NaiveTrailing;
+      model.follow(said);
       for (let more = true; more; ) {
         const next = exchange.proceed(actorId);
-        twin.follow(next);
+        model.follow(next);
         more = next.more;
       }
-      twin.compare(exchange, actorId, traffic.accounts);
+      model.compare(exchange, actorId, traffic.accounts);
     }
     for (const actorId of [ODD.id, FREE.id]) {
       const store = new SnapshotStore();
       store.take(exchange, actorId);
       const again = new Exchange([instrument(ODD), instrument(FREE)]);
       store.load(again.symbol(actorId));
-      twins.get(actorId)?.compare(again, actorId, traffic.accounts);
+      models.get(actorId)?.compare(again, actorId, traffic.accounts);
     }
   });
   runUntilReached(
@@ -66,16 +66,16 @@ test("what trails is where a list of every price since it was placed puts it, an
 });
 
 interface Follower {
-  /** With what amendments have given it. */
+  /** As amended. */
   readonly order: MessageOf<typeof ConditionalOrderPlaced>;
   /**
-   * Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first
-   * the one then; since it was given another price to trail from.
+   * Prices of its source, at the end of each transaction in which prices count. The first one is that at its placing, or at
+   * the amendment that gave it another activation price.
    */
   prices: number[];
 }
 
-/** Keeps every price, and looks through all of them whenever it is asked. */
+/** Keeps every price, and scans all of them for each question. */
 class NaiveTrailing {
   private followers: Follower[] = [];
   private readonly prices = [0, 0, 0];
@@ -88,7 +88,7 @@ class NaiveTrailing {
     this.maxPriceTicks = maxPriceTicks;
   }
 
-  /** One turn. */
+  /** One transaction. */
   follow({ events }: Pick<Said, "events">): void {
     for (const each of events) {
       const event = each as SymbolEvent;
@@ -130,7 +130,7 @@ class NaiveTrailing {
     assert.ok(!this.isDue(follower), "amended across the price");
   }
 
-  /** Nothing is left to fire, and each order says where it is. */
+  /** No order is left to fire, and each has the expected trigger. */
   compare(exchange: Exchange, actorId: number, accounts: readonly number[]): void {
     const shown = new Map<number, number>();
     for (const accountId of accounts)
@@ -171,7 +171,7 @@ class NaiveTrailing {
     return follower.order.side === BUY ? price >= trigger : price <= trigger;
   }
 
-  /** `firedAt` 0: it was refused when it fired. */
+  /** `firedAt` 0: the order was refused when it fired. */
   private fire(orderId: number, firedAt: number): void {
     const follower = this.followers.find(({ order }) => order.orderId === orderId);
     if (follower === undefined) return;

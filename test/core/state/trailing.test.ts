@@ -61,7 +61,7 @@ scenario(
 );
 
 scenario(
-  "it waits for its activation price first, however far the price goes the other way",
+  "a trailing order waits for its activation price, however far the price goes the other way",
   `
   mark 100                                           -> 100
   maker buy 20 @ 97                                  -> NEW
@@ -80,7 +80,7 @@ scenario(
 );
 
 scenario(
-  "without a last price it trails from the first trade on",
+  "without a last price a trailing order trails from the first trade on",
   `
   mark 100                                    -> 100
   alice sell 5 market trail=1 by=LAST id=a    -> UNTRIGGERED
@@ -95,7 +95,7 @@ scenario(
 );
 
 scenario(
-  "while the order stands it can be canceled, and one of a position ends with it",
+  "a trailing order can be canceled, and one of a position ends with the position",
   `
   mark 100                                       -> 100
   maker sell 4 @ 100                             -> NEW
@@ -112,7 +112,7 @@ scenario(
 `,
 );
 
-test("what the price does while the symbol is halted takes nothing along", () => {
+test("prices during a halt move no trailing order", () => {
   const exchange = new Exchange([instrument(FREE)]);
   const traffic = new Traffic(exchange, [FREE.id]);
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
@@ -142,7 +142,7 @@ test("what the price does while the symbol is halted takes nothing along", () =>
   assert.deepEqual(triggers(), [123, 123]);
 });
 
-test("the trigger lies whole ticks behind the best price and never past the prices that there are", () => {
+test("the trigger is whole ticks behind the best price, within the instrument's prices", () => {
   const table: [side: number, best: number, ppm: number, trigger: number][] = [
     [SELL, 1000, 1000, 999],
     [SELL, 999, 1000, 998],
@@ -157,7 +157,7 @@ test("the trigger lies whole ticks behind the best price and never past the pric
   assert.equal(activates(SELL, 0, 0), false);
 });
 
-test("a price touches only those that it takes along", () => {
+test("a price changes only the orders whose best price it beats", () => {
   const orders = Array.from({ length: 100 }, (_, i) => ({
     callbackPpm: 10_000,
     activationTicks: 0,
@@ -181,7 +181,7 @@ test("a price touches only those that it takes along", () => {
   assert.equal(moves, 10);
 });
 
-test("no more trail in a symbol than one price may take along", () => {
+test("the number of trailing orders in a symbol is bounded", () => {
   const exchange = new Exchange([instrument(FREE)], undefined, 64);
   const traffic = new Traffic(exchange, [FREE.id]);
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
@@ -191,7 +191,7 @@ test("no more trail in a symbol than one price may take along", () => {
   const order = { accountId, quantityLots: 5, callbackPpm: 10_000, orderType: TRAILING_STOP_MARKET, timeInForce: 1 };
   const reply = exchange.ask(FREE.id, make(PlaceTrigger, order)) as MessageOf<typeof Refused>;
   assert.deepEqual([reply.code, reply.details], ["TOO_MANY_TRIGGER_ORDERS", { limit: MAX_TRAILING_ORDERS }]);
-  // Room for one more, again and again: who is canceled leaves it.
+  // A canceled order makes room for another, again and again.
   trailing.size -= 1;
   for (let i = 0; i < 3; i++) {
     const placed = exchange.ask(FREE.id, make(PlaceTrigger, order)) as MessageOf<typeof OrderView>;

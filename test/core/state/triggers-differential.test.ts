@@ -26,10 +26,10 @@ import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep, type Step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
-const seed = takeSeed("triggers-twin.test");
+const seed = takeSeed("triggers-differential.test");
 
 const common = { symbol: 1, waitMs: 0, clientId: 0 } as const;
-/** What fires fills an order whose take-profit is at its price at once: it may not go on waiting. */
+/** A fired order fills an order whose take-profit is at the same price: that must not go on waiting. */
 const FIRED_INTO_A_LEG: Step[] = [
   { ...common, kind: "deposit", account: 3, amountQuanta: 390 },
   {
@@ -44,30 +44,31 @@ const FIRED_INTO_A_LEG: Step[] = [
   { ...common, kind: "index", account: 0, indexTicks: 101 },
 ];
 
-test("what fires is what a scan of all waiting orders found at the end of a turn, one after the other, wherever the price is by then", () => {
-  /** `left`: fired at a price that had gone by then; `moved`: given another trigger. */
+test("orders fire that a scan found at the end of a transaction, in its order, wherever the price is by then", () => {
+  /** `left`: fired after the price had moved back. `moved`: amended to another trigger. */
   const seen = { fired: 0, rejected: 0, left: 0, moved: 0 };
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
     const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
     let transactions = 0;
-    const twins = new Map([ODD.id, FREE.id].map((id) => [id, new NaiveTriggers(seen)]));
-    for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(traffic.send(actorId, command));
+    const models = new Map([ODD.id, FREE.id].map((id) => [id, new NaiveTriggers(seen)]));
+    for (const { actorId, command } of traffic.opening()) models.get(actorId)?.follow(traffic.send(actorId, command));
     for (const step of steps) {
       const { actorId, command } = traffic.command(step);
       exchange.time += step.waitMs;
       const said = exchange.do(actorId, command);
       traffic.note(said.events);
-      const twin = twins.get(actorId);
-      twin?.follow(said);
-      // Commands come on while some of what is due still waits.
-      if (twin === undefined || ++transactions % 3 === 0) continue;
+      const model = models.get(actorId);
+      model?.follow(said);
+      // Further commands come while some due orders have not fired.
+      if (model === undefined || ++transactions % 3 === 0) continue;
       const next = command.type === Tick.code ? exchange.proceed(actorId) : exchange.fire(actorId);
       traffic.note(next.events);
-      twin.follow(next);
+      model.follow(next);
     }
-    for (const [actorId, twin] of twins) while (exchange.symbol(actorId).isFiring) twin.follow(exchange.fire(actorId));
-    for (const twin of twins.values()) twin.end();
+    for (const [actorId, model] of models)
+      while (exchange.symbol(actorId).isFiring) model.follow(exchange.fire(actorId));
+    for (const model of models.values()) model.end();
     for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
   });
   runUntilReached(
@@ -87,10 +88,10 @@ interface Seen {
   moved: number;
 }
 
-/** Looks at every waiting order at the end of each turn. */
+/** Scans every conditional order at the end of each transaction. */
 class NaiveTriggers {
   private waiting: Waiting[] = [];
-  /** What was reached, the first first. */
+  /** Due orders, in the order in which they came due. */
   private due: Waiting[] = [];
   private readonly trailing = new Set<number>();
   private isHalted = false;
@@ -101,11 +102,11 @@ class NaiveTriggers {
     this.seen = seen;
   }
 
-  /** One turn. */
+  /** One transaction. */
   follow({ events }: Said): void {
     for (const each of events) {
       const event = each as SymbolEvent;
-      // What trails has a twin of its own.
+      // Trailing orders have a test of their own.
       if (event.type === ConditionalOrderPlaced.code) {
         if (event.callbackPpm === 0) this.waiting.push({ ...event });
         else this.trailing.add(event.orderId);
@@ -114,7 +115,7 @@ class NaiveTriggers {
         const order = this.waiting.find(({ orderId }) => orderId === event.orderId);
         if (order?.triggerTicks !== triggerTicks) this.seen.moved += order === undefined ? 0 : 1;
         if (order !== undefined) Object.assign(order, { triggerTicks, quantityLots });
-        else assert.ok(this.trailing.has(event.orderId), "what is due is not amended");
+        else assert.ok(this.trailing.has(event.orderId), "a due order is not amended");
       } else if (event.type === PriceUpdated.code) {
         this.prices[0] = event.markTicks;
         this.prices[2] = event.indexTicks;
@@ -133,7 +134,7 @@ class NaiveTriggers {
     if (!this.isHalted) this.look();
   }
 
-  /** Nothing is left that was reached, unless the symbol has been halted before it could fire. */
+  /** No due order is left, unless the symbol was halted before it could fire. */
   end(): void {
     if (!this.isHalted) assert.deepEqual(this.due, []);
   }
@@ -142,7 +143,7 @@ class NaiveTriggers {
     assert.ok(!this.isHalted, "fires while the symbol is halted");
     if (this.trailing.has(orderId)) return;
     const [next] = this.due;
-    assert.equal(next?.orderId, orderId, "fires out of its turn");
+    assert.equal(next?.orderId, orderId, "fires out of order");
     if (!isReached(next, this.prices)) this.seen.left++;
     this.remove(orderId);
   }
@@ -177,7 +178,7 @@ const isReached = (order: Waiting, prices: readonly number[]): boolean => {
 };
 const rises = ({ orderType, side }: Waiting): boolean => (orderType <= STOP_MARKET ? side === BUY : side !== BUY);
 
-test("the self-check counts what fires and what that fills once their turn is over", () => {
+test("the self-check counts fired orders and their fills after their transaction", () => {
   const common = { symbol: 0, account: 0, waitMs: 0 };
   const steps: Step[] = [
     {

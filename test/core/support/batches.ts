@@ -2,7 +2,7 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { BatchItemEnd } from "../../../src/core/protocol/replies.ts";
 import type { Said } from "./exchange.ts";
 
-/** What a batch was answered, item by item. */
+/** The replies to a batch, item by item. */
 export function itemsSaid({ events, replies, ...rest }: Said): Said[] {
   const said: Said[] = [];
   let from = 0;

@@ -6,7 +6,7 @@ import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, LEDGER_SETTINGS, make, type Said } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 
-/** More accounts with a position in one symbol than a turn looks at: every even one short, every odd one long. */
+/** More accounts with a position in one symbol than a transaction visits: even ones short, odd ones long. */
 export class Crowd extends Exchange {
   readonly size: number;
   readonly plain: SymbolActor;
@@ -29,7 +29,7 @@ export class Crowd extends Exchange {
     return crowd;
   }
 
-  /** A restart: from the log alone. */
+  /** Restores it from the log alone. */
   static from(other: Crowd): Crowd {
     const crowd = new Crowd(other.size);
     crowd.replay(other.log);
@@ -59,7 +59,7 @@ export class Crowd extends Exchange {
     return replies[0];
   }
 
-  /** How many rows the cells know at an older mark. */
+  /** How many rows have a contribution from an older mark. */
   stale(): number {
     const { state } = this.plain;
     return state.positions.open.filter((row) => state.contributions.isStale(row)).length;

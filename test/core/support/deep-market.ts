@@ -6,7 +6,7 @@ import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 
-/** A symbol with so many sellers of a lot at 10, and an account that has sold nothing. */
+/** A symbol with many sellers of one lot at 10, and an account that has sold nothing. */
 export function openDeepMarket(makers: number) {
   const deep = instrument({ ...PLAIN, maxQuantity: "100000", maxOpenOrders: makers }, {});
   const exchange = new Exchange([deep]);

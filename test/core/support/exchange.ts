@@ -15,14 +15,14 @@ import { viewOf } from "../../../src/wire/record.ts";
 export const START = Date.UTC(2026, 0, 5, 12);
 export const DAY_MS = 24 * 60 * 60 * 1000;
 export const MAX_ACCOUNTS = 64;
-/** Short enough for random traffic to see an index grow old. */
+/** Short, so that random traffic reaches stale indexes. */
 export const SHORT_INDEX_AGE_MS = 15_000;
 
-/** A message with its fields at zero but for those that are given. */
+/** A message with these fields, and all others zero. */
 export const make = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
   Object.assign(blank(of), fields);
 
-/** What a turn said: copies, since actors fill the same objects in again. */
+/** Events and replies of a transaction. Copies, since actors fill in the same objects again. */
 export interface Said {
   readonly sequence: number;
   readonly time: number;
@@ -30,7 +30,7 @@ export interface Said {
   readonly replies: Message[];
 }
 
-/** A turn as it lies in the log. */
+/** A transaction in the log. */
 export interface Logged {
   readonly actorId: number;
   readonly sequence: number;
@@ -40,7 +40,7 @@ export interface Logged {
 
 export const LEDGER_SETTINGS: LedgerSettings = { faucetCapQuanta: 1e15, withdrawalDelayMs: 1000 };
 
-/** The real ledger and symbols on one thread: each command a turn, its events numbered and kept as the log keeps them. */
+/** The real ledger and symbols on one thread. Each command is a transaction, and its events go into a log in memory. */
 export class Exchange {
   readonly marginTable: MarginTable;
   readonly actors = new Map<number, Actor>();
@@ -70,7 +70,7 @@ export class Exchange {
     return this.transaction(actorId, (actor, transaction) => actor.decide(command, transaction));
   }
 
-  /** A command and, in turns behind it, all that it has begun: as one, with its replies and the events of all. */
+  /** Runs a command and all transactions that follow from it. Returns its replies and the events of all. */
   carryOut(actorId: number, command: Message): Said {
     const said = this.do(actorId, command);
     for (let more = true; more; ) {
@@ -81,7 +81,7 @@ export class Exchange {
     return { ...said, sequence: this.sequence };
   }
 
-  /** A share of what the actor has under way. `more`: as it answered. */
+  /** One runBackground() of the actor. `more`: its result. */
   proceed(actorId: number): Said & { more: boolean } {
     let more = false;
     const said = this.transaction(actorId, (actor, transaction) => {
@@ -90,7 +90,7 @@ export class Exchange {
     return { ...said, more };
   }
 
-  /** A share of what has come due, as behind a command. */
+  /** One fire() of the actor, as after a command. */
   fire(actorId: number): Said {
     return this.transaction(actorId, (actor, transaction) => actor.fire(transaction));
   }
@@ -113,7 +113,7 @@ export class Exchange {
     return { sequence: this.sequence, time: this.time, events, replies };
   }
 
-  /** The one reply of a command that has one. */
+  /** Of a command with exactly one reply. */
   ask(actorId: number, command: Message): Message {
     const { replies } = this.do(actorId, command);
     if (replies.length !== 1) throw new Error(`${replies.length} replies: ${JSON.stringify(replies)}`);
@@ -124,7 +124,7 @@ export class Exchange {
     return (this.ask(actorId, make(Audit)) as MessageOf<typeof AuditReport>).report;
   }
 
-  /** Folds logged turns, as recovery does. Call restored() behind the last. */
+  /** Applies logged transactions, as recovery does. Call restored() after the last. */
   replay(transactions: Iterable<Logged>): void {
     for (const { actorId, sequence, time, bytes } of transactions) {
       const actor = this.actors.get(actorId) as Actor;
@@ -139,7 +139,7 @@ export class Exchange {
     for (const actor of this.actors.values()) actor.restored();
   }
 
-  /** Every cell of every account, for comparison. */
+  /** The margin table of every account, for comparison. */
   marginTableOf(accountId: number): Record<string, number> {
     const { marginTable } = this;
     return {
@@ -156,10 +156,10 @@ export class Exchange {
   }
 }
 
-/** The store's side of snapshots: rows as bytes, read back in the order in which LMDB hands them out. */
+/** Snapshots in memory: rows as bytes, read back in the order of LMDB. */
 export class SnapshotStore {
   private readonly tables = new Map<string, Map<number | string, Uint8Array>>();
-  /** The state is as of this sequence. */
+  /** The snapshot holds the state through this sequence. */
   sequence = 0;
   /** Handed over ahead of the next snapshot. */
   private ahead: (() => void)[] = [];
@@ -171,7 +171,7 @@ export class SnapshotStore {
     remove: (table, key) => this.ahead.push(() => this.table(table).delete(key)),
   };
 
-  /** A share of about so many rows. Returns whether it came to the end of them. */
+  /** Takes about so many rows. Returns whether that was the end of them. */
   takeShare(exchange: Exchange, actorId: number, most: number): boolean {
     return exchange.actors.get(actorId)?.snapshot(this.writer, most) ?? true;
   }
@@ -183,7 +183,7 @@ export class SnapshotStore {
     this.sequence = exchange.sequence;
   }
 
-  /** What had come of a next snapshot is forgotten with whoever sent it. */
+  /** Drops the rows of an unfinished snapshot, as when the actor's thread dies. */
   load(actor: Actor): void {
     this.ahead = [];
     for (const name of [...this.tables.keys()].sort()) {
@@ -216,7 +216,7 @@ export function encode(messages: readonly Message[]): Uint8Array {
   return bytes.subarray(0, at);
 }
 
-/** A symbol's exchange as its snapshot gives it back, and as its log does: both like itself. */
+/** Restores an exchange from its snapshots and from its log. Both must equal it. */
 export function recoveriesOf(exchange: Exchange, instrument: Instrument): Exchange[] {
   const { id } = instrument;
   const store = new SnapshotStore();

@@ -1,7 +1,7 @@
 import { compileInstrument, type Instrument, type InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
 
 /**
- * One tick is 1 USDC and one lot is 1 coin, so that tables read as they are meant: 10 @ 100 is worth 1000 USDC.
+ * One tick is 1 USDC and one lot is 1 coin, so that 10 @ 100 is worth 1000 USDC.
  * Maker 0.02 %, taker 0.05 %, band 5 %.
  */
 export const PLAIN: InstrumentConfig = {
@@ -29,7 +29,7 @@ export const PLAIN: InstrumentConfig = {
   ],
 };
 
-/** Prices to a tenth, quantities to a thousandth, and all limits far. */
+/** Prices to a tenth, quantities to a thousandth, and no limit in reach. */
 export const FINE: InstrumentConfig = {
   ...PLAIN,
   symbol: "BTC-PERP",
@@ -43,7 +43,7 @@ export const FINE: InstrumentConfig = {
   riskTiers: [{ maxNotional: "100000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
 };
 
-/** Everything odd at once: a tick times a lot is 7 quanta, so every rate leaves a remainder; all limits are near. */
+/** A tick times a lot is 7 quanta, so every rate leaves a remainder. All limits are in reach. */
 export const ODD: InstrumentConfig = {
   ...PLAIN,
   id: 7,

@@ -7,13 +7,13 @@ import type { Message, MessageOf } from "../../../src/core/protocol/message-sche
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Markets } from "./random-markets.ts";
 
-/** Follows isolated positions from step to step: none may cost its account more than what was set aside for it. */
+/** Follows isolated positions from step to step: none may cost its account more than its isolated margin. */
 export class IsolatedWatch {
-  /** Isolated positions that were seen at all, and those that ended in a step of nobody's. */
+  /** Isolated positions that were seen, and those that ended in a step that no account asked for. */
   seen = 0;
   ended = 0;
   private readonly markets: Markets;
-  /** Of each symbol, what every isolated position added to its account's cross equity, by row. */
+  /** By symbol and row: how much each isolated position added to its account's cross equity. */
   private before: Map<number, number>[] = [];
 
   constructor(markets: Markets) {
@@ -22,8 +22,8 @@ export class IsolatedWatch {
   }
 
   /**
-   * Behind a step. What others trade with an account's orders sets margin aside, and what the account asks for itself is
-   * its own affair; but prices, funding, liquidations and deleveraging take nothing from the cross margin.
+   * Call it after a step. Fills of its orders and its own commands may move margin of an account. Prices, funding,
+   * liquidations and deleveraging must take nothing from its cross margin.
    */
   check(events: readonly Message[], accountId: number): void {
     const traders = new Set([accountId]);
@@ -40,7 +40,7 @@ export class IsolatedWatch {
     this.remember();
   }
 
-  /** What all accounts have, and what is set aside: what was deposited and not withdrawn. */
+  /** The money of all accounts, with isolated margin, is the deposits less the withdrawals. */
   checkSum(expectedQuanta: string): void {
     let sum = 0;
     for (let account = 0; account < this.markets.marginTable.maxAccounts; account++)
@@ -49,7 +49,7 @@ export class IsolatedWatch {
     assert.equal(String(sum), expectedQuanta);
   }
 
-  /** Prices have stood still: whatever was below its margin has been closed. */
+  /** Call it after prices stood still: no position below its maintenance margin is left. */
   checkMargins(): void {
     for (const symbol of this.markets.symbols)
       for (const row of isolatedRows(symbol))
@@ -67,7 +67,7 @@ export class IsolatedWatch {
 
 const isolatedRows = ({ state }: SymbolActor): number[] => state.positions.open.filter((row) => state.isIsolated(row));
 
-/** The bucket without the funding that it owes: that has not been paid to anyone. */
+/** The isolated margin without the funding that it owes, which nobody has received yet. */
 function plainEquity({ state }: SymbolActor, row: number): number {
   const { numbers } = state.positions;
   const value = numbers[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot;

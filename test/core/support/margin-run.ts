@@ -17,13 +17,13 @@ export interface MarginRun {
   adl: number;
   funding: number;
   covered: number;
-  /** Isolated positions that a price or a look has ended. */
+  /** Isolated positions that a price or a tick has ended. */
   isolatedEnds: number;
 }
 
 /**
- * Days of orders, crashes of prices, funding and liquidations over two symbols, audited all the way. In the end prices
- * stand still: whoever is below has to be closed and nobody may stay below zero; and the log alone brings all of it back.
+ * Days of orders, price crashes, funding and liquidations in two symbols, audited all the way. At the end prices stand
+ * still: positions below their margin must be closed, and no account may stay below zero. The log alone restores it all.
  */
 export function runMargin(seed: number, steps: number): MarginRun {
   const random = new Random(seed, "liquidation");
@@ -65,23 +65,23 @@ export function runMargin(seed: number, steps: number): MarginRun {
   return seen;
 }
 
-/** The log alone brings all of it back. */
+/** The log alone restores the same state. */
 export function compareWithReplay(markets: Markets, accounts: readonly number[]): void {
   const reports = markets.audit();
   const marginTable = MarginTable.allocate(markets.marginTable.maxAccounts);
-  const twins = markets.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, marginTable));
+  const symbols = markets.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, marginTable));
   const ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, marginTable);
-  const all: Actor[] = [ledger, ...twins];
+  const all: Actor[] = [ledger, ...symbols];
   for (const { actorId, time, sequence, events } of markets.log) {
     const actor = all.find((each) => each.actorId === actorId) as Actor;
     for (const event of events) actor.apply(event, time);
     actor.settle(sequence, time);
   }
   for (const actor of all) actor.restored();
-  const twin = new Markets();
-  Object.assign(twin, { marginTable, symbols: twins, ledger, time: markets.time });
+  const replayed = new Markets();
+  Object.assign(replayed, { marginTable, symbols, ledger, time: markets.time });
   assert.deepEqual(
-    twin.audit().map((report) => report.digest),
+    replayed.audit().map((report) => report.digest),
     reports.map((report) => report.digest),
   );
   for (const accountId of accounts) assert.equal(marginTable.equity(accountId), markets.marginTable.equity(accountId));

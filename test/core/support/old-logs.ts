@@ -3,7 +3,7 @@ import { AT_PAYLOAD_BYTES, MESSAGE_HEADER_BYTES, messageBytes } from "../../../s
 import { viewOf } from "../../../src/wire/record.ts";
 import type { Logged } from "./exchange.ts";
 
-/** The log as it would have been written when an event, which has numbers only, had fewer fields. */
+/** The log with fewer fields of one event, as an older version wrote it. The event must have only numbers. */
 export const withoutLastFields = (log: readonly Logged[], of: MessageSchema, count: number): Logged[] =>
   log.map((transaction) => ({ ...transaction, bytes: shortened(transaction.bytes, of, count) }));
 

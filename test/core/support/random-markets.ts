@@ -28,7 +28,7 @@ import type { Random } from "../../../src/sandbox/random.ts";
 
 export const HOUR_MS = 3_600_000;
 
-/** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
+/** Two symbols and the ledger on one margin table, as their workers run them, one transaction after the other. */
 export class Markets {
   readonly marginTable = MarginTable.allocate(2048);
   readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
@@ -37,7 +37,7 @@ export class Markets {
   readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.marginTable);
   readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
   time = 1_700_000_000_000;
-  /** Whose the last random step was; 0 = a price's or a look's. */
+  /** The account of the last random step; 0 = a price or a tick. */
   acting = 0;
 
   run(actor: Actor, command: Message): Message[] {
@@ -81,7 +81,6 @@ export class Markets {
     return this.symbols.flatMap((symbol) => this.run(symbol, { type: Tick.code }));
   }
 
-  /** A mark that the last trade cannot hold back: the index, and a last price next to it. */
   order(
     symbol: SymbolActor,
     accountId: number,
@@ -112,7 +111,7 @@ export class Markets {
 export const BUY = 0;
 export const SELL = 1;
 
-/** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
+/** Alice is long at 65000 with this leverage against bob, who has enough money. */
 export function longOf(
   markets: Markets,
   lots: number,
@@ -130,7 +129,7 @@ export function longOf(
   return { alice, bob };
 }
 
-/** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
+/** Moves the index to a price and trades there between two accounts, so that the last price and the mark follow. */
 export function moveTo(markets: Markets, ticks: number, lastAccounts: [number, number]): void {
   const [btc] = markets.symbols;
   for (let i = 0; i < 3; i++) {
@@ -142,7 +141,7 @@ export function moveTo(markets: Markets, ticks: number, lastAccounts: [number, n
   markets.price(btc, ticks);
 }
 
-/** An account takes over all that the insurance fund has, at the worst prices that the fund agrees to. */
+/** An account takes over the insurance fund's position, at the best prices that it can get from the fund. */
 export function takeFromFund(markets: Markets, accountId: number): void {
   const [btc] = markets.symbols;
   for (let tenths = 60; tenths >= 0; tenths--)
@@ -157,7 +156,7 @@ export function takeFromFund(markets: Markets, accountId: number): void {
   assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
 }
 
-/** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
+/** One random command, price or tick, as on a day of crashes. `index`: in ticks, by symbol. */
 export function randomStep(markets: Markets, random: Random, accounts: readonly number[], index: number[]): Message[] {
   const which = random.uniform() < 0.5 ? 0 : 1;
   const symbol = markets.symbols[which];

@@ -73,7 +73,7 @@ import { Exchange, make, type Said } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 
 /**
- * A table of what is asked and what comes of it, a line each:
+ * A table of commands and their outcomes, one on each line:
  *
  *     mark 100                                  -> 100
  *     alice sell 5 @ 101 id=a                   -> NEW
@@ -81,8 +81,8 @@ import { instrument, PLAIN } from "./instruments.ts";
  *     book                                      -> bids - asks -
  *
  * Prices are in ticks, quantities in lots, money in USDC. Accounts open when they are first named, with 1,000,000 USDC
- * unless `alice has 100` says otherwise. An order's answer is its status, its lots if they are not what was asked, its
- * fills, its reason; behind semicolons what happened to other orders. At the end of each table the books must be sound.
+ * unless `alice has 100` sets another balance. An order's outcome is its status, its lots if they differ from the command,
+ * its fills and its reason. After semicolons come other orders. At the end of each table an audit must find no fault.
  */
 export function scenario(name: string, table: string, of: Instrument = instrument(PLAIN)): void {
   test(name, () => {
@@ -101,7 +101,7 @@ class Stage {
   readonly exchange: Exchange;
   private readonly instrument: Instrument;
   private readonly accounts = new Map<string, number>();
-  /** Order ids to the names that the table gives them. */
+  /** Order ids by their names in the table. */
   private readonly names = new Map<number, string>();
   private lastTrade: MessageOf<typeof Traded> | null = null;
 
@@ -140,7 +140,7 @@ class Stage {
       case "sell":
         return this.place(accountId, SIDES.indexOf(verb === "buy" ? "BUY" : "SELL"), rest);
       case "cancel": {
-        // What came with another order has no client order id: the last one that bears the name.
+        // An attached order has no client order id: take the last one with the name.
         const leg = [...this.names].findLast(([, name]) => name === rest[0] && name.includes("."));
         return this.send(
           make(CancelOrder, leg ? { accountId, orderId: leg[0] } : { accountId, clientOrderId: rest[0] }),
@@ -272,7 +272,7 @@ class Stage {
       keyPositionQuanta: given("key-position") * QUANTA_PER_USDC,
       ...(at < 0 ? {} : priced(rest[at + 1])),
     };
-    // What has come with an order has no id but its own.
+    // An attached order has no client order id.
     const [orderId = 0] = [...this.names].find(([, each]) => name.includes(".") && each === name) ?? [];
     return this.send(make(AmendOrder, { accountId, orderId, clientOrderId: orderId === 0 ? name : "", ...changes }));
   }
@@ -282,7 +282,7 @@ class Stage {
     return this.told(this.exchange.carryOut(actorId, command), quantityLots);
   }
 
-  /** A turn in words. */
+  /** A transaction in words. */
   private told(said: Said, askedLots = 0): string {
     const parts: string[] = [];
     let mine = 0;
@@ -359,7 +359,7 @@ class Stage {
     if (askedLots > 0 && order.quantityLots !== askedLots) words.push(`of ${order.quantityLots}`);
     for (const event of said.events) {
       const trade = event as MessageOf<typeof Traded>;
-      // An order that fired in the same turn has trades of its own.
+      // An order that fired in the same transaction has trades of its own.
       if (trade.type !== Traded.code || trade.takerOrderId !== order.orderId) continue;
       words.push(`${trade.quantityLots}@${trade.priceTicks}`);
       this.lastTrade = trade;

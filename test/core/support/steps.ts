@@ -15,9 +15,9 @@ import {
 } from "../../../src/core/base/enums.ts";
 
 /**
- * Random traffic of four accounts on two symbols around a price of 100 ticks: narrow prices, so that orders meet, and
- * narrow limits and balances, so that every refusal comes up. A step names orders by their place among those that were
- * placed, so that it keeps its meaning while fast-check shrinks a failure.
+ * Random traffic of four accounts on two symbols around a price of 100 ticks. Prices are narrow, so that orders trade.
+ * Limits and balances are narrow, so that every refusal comes up. A step names orders by the order of placing, so that it
+ * keeps its meaning while fast-check shrinks a failure.
  */
 export type Step = { symbol: number; account: number; waitMs: number } & (
   | {
@@ -32,7 +32,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       clientId: number;
       expiresInMs: number | null;
     }
-  /** An order that shows a part of it, or that takes its price from a level of the book. */
+  /** An iceberg, or an order that takes its price from a level of the book. */
   | {
       kind: "shy";
       side: number;
@@ -45,7 +45,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       displayLots: number;
       clientId: number;
     }
-  /** An order with a client order id once more, as whoever has lost its reply would send it. */
+  /** A repeated order with a client order id, as a client sends it that lost the reply. */
   | { kind: "again"; pick: number }
   | { kind: "cancel"; pick: number; clientId: number }
   | {
@@ -58,7 +58,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       displayLots: number;
       expiresInMs: number | null;
     }
-  /** Several of the above in one turn, all of this account and symbol. */
+  /** Several of the above in one transaction, all of this account and symbol. */
   | { kind: "batch"; items: BatchedStep[] }
   | { kind: "cancelAll"; side: number }
   | { kind: "cancelAfter"; timeoutMs: number }
@@ -83,7 +83,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       stopLossAway: number | null;
       clientId: number;
     }
-  /** An order that waits for a price: of it the twin knows nothing either. */
+  /** A conditional order. The reference model has none. */
   | {
       kind: "trigger";
       side: number;
@@ -97,7 +97,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       triggerBy: number;
       clientId: number;
     }
-  /** Another trigger (or what makes one that trails), limit or quantity for an order that waits, if it is one. */
+  /** Amends trigger, trailing terms, limit or quantity of an order, if it is a conditional one. */
   | {
       kind: "retrigger";
       pick: number;
@@ -107,9 +107,9 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       priceTicks: number;
       quantityLots: number;
     }
-  /** Another end for a GTD order, if it is one, and another price with it. */
+  /** Amends the end of an order, if it is a GTD order, and its price. */
   | { kind: "prolong"; pick: number; tillMs: number; priceTicks: number }
-  /** An order that follows a price. */
+  /** A trailing order. */
   | {
       kind: "trailing";
       side: number;
@@ -119,7 +119,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       activationTicks: number;
       triggerBy: number;
     }
-  /** Time for funding and for liquidations, of which the twin knows nothing: see `eventfulStep`. */
+  /** Time for funding and for liquidations, which the reference model does not have: see `eventfulStep`. */
   | { kind: "tick" }
 );
 
@@ -127,7 +127,7 @@ export type BatchedStep = Step & {
   kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" | "retrigger" | "prolong";
 };
 
-/** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
+/** First balances of the four accounts, in quanta. An order of 10 lots at 100 ticks is worth 7000 or 10,000. */
 export const BALANCES = [60_000, 30_000, 9000, 900];
 export const CLIENT_IDS = ["", "a", "b", "c", "d", "e"];
 
@@ -148,7 +148,7 @@ const quantityLots = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 13, max: 41 }) },
 );
 const side = fc.integer({ min: 0, max: 1 });
-/** The best of either side more often than levels which are rarely there. */
+/** The best prices more often than levels that rarely exist. */
 const priceMatch = fc.constantFrom(1, 1, 5, 5, 2, 6, 3, 8);
 
 const place = fc.record({
@@ -184,7 +184,7 @@ const amend = fc.record({
   expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
 });
 
-/** `item`: of whom and where is the batch's. */
+/** `item`: account and symbol are those of the batch. */
 const batchOf = (item: fc.Arbitrary<BatchedStep>): fc.Arbitrary<Step> =>
   fc.record({
     kind: fc.constant("batch" as const),
@@ -192,7 +192,7 @@ const batchOf = (item: fc.Arbitrary<BatchedStep>): fc.Arbitrary<Step> =>
     items: fc.array(item, { minLength: 1, maxLength: 6 }),
   });
 
-/** Most are in the narrowest prices, so that their slices are used up; what shows all of it is for its priceMatch. */
+/** Most have the narrowest prices, so that slices are used up. Those that show all lots test priceMatch. */
 const shy = fc
   .record({
     kind: fc.constant("shy" as const),
@@ -315,7 +315,7 @@ const trigger = fc
   })
   .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
 
-/** Half of them say what only an order that does not trail has, half what only one that does. */
+/** Half of them have fields for orders that trail, half for orders that do not. */
 const retrigger = fc
   .record({
     kind: fc.constant("retrigger" as const),
@@ -380,7 +380,7 @@ const cancelAfter = fc.record({
   timeoutMs: fc.constantFrom(0, 1, 900, 10 * 60_000),
 });
 
-/** The same with orders that wait, end by themselves or bring others with them. */
+/** The same with conditional orders, orders with an end, and orders with legs. */
 export const richStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
@@ -393,8 +393,8 @@ export const richStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * And with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that give
- * cause to. 150 of these stay within a day, behind which client order ids are forgotten.
+ * And with time for funding (an interval of the odd instruments is an hour), prices that cause liquidations, and ticks
+ * that do them. 150 of these steps stay within a day, after which client order ids are forgotten.
  */
 export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 19, arbitrary: richStep },

@@ -41,7 +41,7 @@ const NEAR = [0.0039, 0.0038, 0.0037, 0.003];
 const NEAR_AND_FAR = [...NEAR, 0.01, 0.0139, 0.02, 0.04, 0, -0.001];
 const MOVES = [-0.006, -0.004, -0.002, -0.0005, 0.0005, 0.002, 0.004, 0.006];
 
-/** Two of the symbols that there are by default, for accounts that use up their margin. */
+/** Two of the default symbols, for accounts that use up their margin. */
 export class Market {
   readonly exchange = new Exchange(DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => compileInstrument(config)));
   readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(({ id }) => this.exchange.symbol(id));
@@ -73,7 +73,7 @@ export class Market {
     return this.do(symbol, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, orderType: LIMIT }));
   }
 
-  /** One rests, and the other takes all of it. */
+  /** One account's order rests, and the other account takes all of it. */
   deal(
     symbol: SymbolActor,
     maker: number,
@@ -91,17 +91,17 @@ export class Market {
     return row === NONE ? 0 : state.positions.numbers[row + SIZE];
   }
 
-  /** What the account has, and each isolated position of its by itself. */
+  /** The account's equity, and that of each of its isolated positions. */
   equities(accountId: number): number[] {
-    const buckets = this.symbols.map(({ state }) => {
+    const isolated = this.symbols.map(({ state }) => {
       const row = state.positions.find(accountId);
       return row !== NONE && state.isIsolated(row) ? isolatedEquity(state, row) : 0;
     });
-    return [this.exchange.marginTable.equity(accountId), ...buckets];
+    return [this.exchange.marginTable.equity(accountId), ...isolated];
   }
 }
 
-/** An account, mostly isolated, that puts nearly all it has behind a position at the mark whenever it has none. */
+/** An account, mostly isolated, that uses nearly all its money for a position at the mark whenever it has none. */
 class Maker {
   readonly accountId: number;
   private readonly random: Random;
@@ -130,7 +130,7 @@ class Maker {
     for (const each of [accountId, counterparty]) market.do(symbol, make(CancelAll, { accountId: each, side: -1 }));
   }
 
-  /** An order as large as the position, or as may be. */
+  /** An order as large as the position, or the largest possible one. */
   place(side: number, priceTicks: number): void {
     const { accountId, random, market, symbol } = this;
     const flags = random.chance(0.45) ? REDUCE_ONLY : 0;
@@ -144,7 +144,7 @@ class Maker {
   }
 }
 
-/** Takers walk by makers that can just bear it, or not. */
+/** Takers trade with makers whose margin is just enough, or just too low. */
 export function tradeTightly(random: Random, market: Market): void {
   const [symbol] = market.symbols;
   const takers = ["bob", "carol"].map((name) => market.open(name, 5_000_000, 20));

@@ -33,14 +33,14 @@ import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import { type Exchange, make, type Said } from "./exchange.ts";
 import { BALANCES, CLIENT_IDS, type Step } from "./steps.ts";
 
-/** Turns steps into commands and sends them; knows which orders there have been. */
+/** Makes commands of steps and sends them. Remembers the orders. */
 export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exchange> {
   readonly exchange: E;
   readonly accounts: number[] = [];
   private readonly symbols: number[];
   private readonly orderIds: number[];
   private readonly ordersOf = new Map<number, number[]>();
-  /** Of these, those that were to wait for a price, and those with an end. */
+  /** The conditional ones among them, and those with an end. */
   private readonly waitingOf = new Map<number, number[]>();
   private readonly endingOf = new Map<number, number[]>();
   private readonly withClientId: { actorId: number; command: Message }[] = [];
@@ -102,7 +102,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       }
       case "again": {
         const { length } = this.withClientId;
-        // Nothing to repeat yet: cancel what there is instead.
+        // Nothing to repeat yet: cancel all orders instead.
         return length > 0
           ? this.withClientId[step.pick % length]
           : { actorId, command: make(CancelAll, { accountId, side: -1 }) };
@@ -114,7 +114,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       }
       case "amend": {
         const { priceMatch, quantityLots, displayLots, expiresInMs } = step;
-        // Its own account's, of the last few: most others are closed.
+        // One of the account's last orders: most others are closed.
         const orderId = step.clientId > 0 ? 0 : this.recentOrderOf(accountId, step.pick);
         return {
           actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
@@ -166,7 +166,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         return { actorId, command: make(SetMarginMode, { accountId, marginMode: step.marginMode }) };
       case "margin": {
         const { amountQuanta } = step;
-        // Every other one bears a name, of so few that they come again with the same amount and with another.
+        // Every second one has a reference. There are few, so they repeat with the same and with other amounts.
         const reference = amountQuanta % 2 === 0 ? "" : `move ${Math.abs(amountQuanta) % 5}`;
         return { actorId, command: make(MoveMargin, { accountId, amountQuanta, reference }) };
       }
@@ -225,7 +225,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
     return said;
   }
 
-  /** These have happened. */
+  /** Notes the events of a transaction. */
   note(events: readonly Message[]): void {
     for (const each of events) {
       const event = each as SymbolEvent;

@@ -1,7 +1,7 @@
 import { BUY, SELL } from "../../../../src/core/base/enums.ts";
 import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
 
-/** The documented formulas (core/margin.ts, core/mark.ts, architecture section 6) in fractions of BigInt. */
+/** The documented formulas (core/formulas/margin.ts and mark.ts) in fractions of BigInt. */
 
 /** ceil(a × b ÷ c) */
 export function dividedUp(a: number, b: number, c: number): number {
@@ -16,7 +16,7 @@ function tierAt(instrument: Instrument, notionalQuanta: number) {
   return riskTiers.find((tier) => notionalQuanta <= tier.maxNotionalQuanta) ?? riskTiers[riskTiers.length - 1];
 }
 
-/** notional ÷ leverage, but never less than the tier's own rate asks for. */
+/** notional ÷ leverage, and at least the tier's own rate. */
 export function initialMarginOf(instrument: Instrument, notionalQuanta: number, leverage: number): number {
   const tier = tierAt(instrument, notionalQuanta);
   if (tier.maxLeverage < leverage) return dividedUp(notionalQuanta, tier.initialMarginPpm, 1_000_000);
@@ -24,8 +24,7 @@ export function initialMarginOf(instrument: Instrument, notionalQuanta: number, 
 }
 
 /**
- * Each slice of the notional at the rate of its own tier: what rate × notional − deduction is meant to come to.
- * Rounded up once.
+ * Each part of the notional at the rate of its own tier, rounded up once. Equals rate × notional − deduction.
  */
 export function maintenanceMarginOf(instrument: Instrument, notionalQuanta: number): number {
   let millionths = 0n;
@@ -43,8 +42,8 @@ export function maintenanceMarginOf(instrument: Instrument, notionalQuanta: numb
 const middleOf = (...three: [number, number, number]): number => three.sort((a, b) => a - b)[1];
 
 /**
- * The mark may differ from the index by three eighths of the initial margin at the highest leverage, and by half of the
- * maintenance margin there, in whole ticks.
+ * How far the mark may be from the index, in whole ticks: at most three eighths of the initial margin at the highest
+ * leverage, and half of the maintenance margin there.
  */
 export function markLimitOf(instrument: Instrument, indexTicks: number): number {
   const ofInitial = (BigInt(dividedUp(1_000_000, 1, instrument.maxLeverage)) * 3n) / 8n;
@@ -54,9 +53,9 @@ export function markLimitOf(instrument: Instrument, indexTicks: number): number 
 }
 
 /**
- * The basis moves a thirtieth of its distance towards mid − index (0 without a two-sided book), in 1/1024 ticks and
- * cut towards zero; the mark is the middle one of index, index + basis and the last price. Bid, ask, basis and mark are
- * within the limit of the index, or taken as if they were.
+ * The basis moves a thirtieth of its distance towards mid − index, in 1/1024 ticks, cut towards zero. Without a two-sided
+ * book mid − index is 0. The mark is the median of index, index + basis and the last price. Bid, ask, basis and mark are
+ * clamped to the limit around the index.
  */
 export function markOf(
   indexTicks: number,
@@ -78,7 +77,7 @@ export function markOf(
   return { markTicks: near(middleOf(indexTicks, byBasis, lastTicks)), basis1024: nextBasis1024 };
 }
 
-/** What orders add to the margin of an isolated position: the dearer side, its reducing part for nothing. */
+/** Margin of the orders of an isolated position: the dearer side, without the part that reduces the position. */
 export function isolatedOrderMarginOf(
   instrument: Instrument,
   sizeLots: number,

@@ -2,9 +2,9 @@ import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
 import { initialMarginOf } from "./reference-formulas.ts";
 import type { ReferenceFill, ReferencePosition } from "./reference-outcome.ts";
 
-/** Isolated margin as core/isolated.ts documents it, in terms of the wallet: what is set aside, at the entry price. */
+/** Isolated margin as margin/isolated.ts documents it. The wallet is the isolated margin at the entry price. */
 
-/** What the position is worth beyond its cost. */
+/** The unrealised profit of the position. */
 export function unrealizedOf(instrument: Instrument, markTicks: number, position: ReferencePosition): number {
   return position.sizeLots * markTicks * instrument.quantaPerTickLot - position.costQuanta;
 }
@@ -18,8 +18,8 @@ export function positionMarginOf(
 }
 
 /**
- * The wallet behind a fill. `position` has traded already, its wallet has not followed. `crossQuanta`: what the account's
- * cross margin had beyond its maintenance margin before the fill: more than that is not set aside.
+ * The wallet after a fill. `position` has traded already, and its wallet has not changed yet. `crossQuanta`: the account's
+ * cross equity above maintenance margin before the fill. The wallet takes no more than that.
  */
 export function walletAfter(
   instrument: Instrument,
@@ -48,13 +48,12 @@ export function walletAfter(
     return Math.min(margin + loss, Math.max(0, crossQuanta) + walletQuanta + gained);
   const closedShare = BigInt(walletQuanta) * BigInt(Math.abs(fill.lots));
   const share = Number(closedShare / BigInt(Math.abs(before.sizeLots)));
-  // A part that lost more than its share is paid for by the rest.
+  // The rest pays for a part that lost more than its share.
   return share + gained >= 0 ? walletQuanta - share : walletQuanta + gained;
 }
 
 /**
- * The worst price at which closing all of the position for the taker's fee leaves nothing missing of what it holds: its
- * equity less its value.
+ * The worst price at which the position can be closed, with the taker's fee, and its equity stays at zero or above.
  */
 export function closingEdgeOf(instrument: Instrument, sizeLots: number, heldQuanta: number): number {
   const million = 1_000_000n;

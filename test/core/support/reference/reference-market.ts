@@ -22,8 +22,8 @@ import {
   type ReferencePosition,
 } from "./reference-outcome.ts";
 
-/** One symbol's orders and positions, and how orders meet: lists, sorted and added up again for every question. */
-/** The mark, and what each account has for a fill before it begins. */
+/** One symbol's orders and positions, and their matching: lists that are sorted and added up for every question. */
+/** The mark, and each account's money for fills before matching begins. */
 export interface Means {
   readonly markTicks: number;
   of(accountId: number): MakerMeans;
@@ -33,9 +33,9 @@ export interface MakerMeans {
   /** Its equity is less than its initial margin. */
   readonly isShort: boolean;
   sizeLots: number;
-  /** What it may lose where it closes all of its position; a part of that where it closes a part. */
+  /** The loss that it may take when it closes its whole position. A part of that for a part. */
   closingQuanta: number;
-  /** What it may lose where it opens, with the maintenance margin of the position that comes of it. */
+  /** The loss that it may take when it opens, with the maintenance margin of the new position. */
   openingQuanta: number;
 }
 
@@ -46,14 +46,14 @@ export class ReferenceMarket {
   positions = new Map<number, ReferencePosition>();
   markTicks = 0;
   lastTicks = 0;
-  /** Orders placed or requeued, and slices of icebergs that came behind another one. */
+  /** Counts orders that were placed or requeued, and further slices of icebergs. */
   placedOrders = 0;
 
   constructor(instrument: Instrument) {
     this.instrument = instrument;
   }
 
-  /** Orders and positions of its own: for trying things out. */
+  /** A copy of orders and positions, for dry runs. */
   copy(): ReferenceMarket {
     const copy = new ReferenceMarket(this.instrument);
     copy.placedOrders = this.placedOrders;
@@ -120,7 +120,7 @@ export class ReferenceMarket {
       const openExposure = dividedUp(exposure, lots - reducing, lots);
       initial += openLoss + dividedUp(openExposure + openLoss, instrument.takerFeePpm, 1_000_000);
     }
-    // Of an isolated position the account keeps what trading has brought in so far, less what is set aside.
+    // An account's cross equity has the cash of an isolated position, less its isolated margin.
     if (isApart) {
       const equity = cashQuanta + costQuanta - walletQuanta;
       return { equity, unrealized: 0, initial, positionInitial: 0, maintenance: 0 };
@@ -143,7 +143,7 @@ export class ReferenceMarket {
       );
   }
 
-  /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
+  /** Trades until the order is filled or its price is not met, or until it is stopped: then returns the reason. */
   take(order: ReferenceOrder, out: Outcome, time: number, means: Means): number {
     let reason = REASON_NONE;
     const left = new Map<number, MakerMeans>();
@@ -169,9 +169,10 @@ export class ReferenceMarket {
   }
 
   /**
-   * Whoever is far from the mark, by the maintenance margin or half of what initial margin is above it less the fee, or short
-   * of margin, or has reduce-only orders must have what the fill loses: of what stands for its position the part that is closed, or beside it the maintenance
-   * margin of what it opens; and so from then on with each of its orders that the taker meets.
+   * A maker must have the money that the fill loses in three cases: its price is far from the mark (see nearLimit()), it is
+   * short of margin, or it has reduce-only orders. When it closes, that is the closed part's share of the money behind its
+   * position. When it opens, the new maintenance margin comes on top. From then on this holds for all its orders that the
+   * taker meets.
    */
   private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
     const { instrument } = this;
@@ -215,7 +216,7 @@ export class ReferenceMarket {
       maker.shownLots -= lots;
       this.refill(maker);
     }
-    // Used up by its own orders: it ends with its last lots unfilled.
+    // Its own orders have used it up: it ends with its last lots unfilled.
     if (lots === order.remainingLots) return REASON_SELF_TRADE;
     this.reduce(order, lots, REASON_SELF_TRADE, out, time);
     return REASON_NONE;
@@ -269,23 +270,23 @@ export class ReferenceMarket {
     return { lots: signed, quanta, feeQuanta: takerFeeQuanta, realizedQuanta: takerRealizedQuanta };
   }
 
-  /** An iceberg whose slice is used up shows the next one, behind all others of its price. */
+  /** An iceberg whose slice is used up shows the next one, after all other orders of its price. */
   private refill(order: ReferenceOrder): void {
     if (order.displayLots === 0 || order.shownLots > 0 || order.remainingLots === 0) return;
     order.shownLots = Math.min(order.displayLots, order.remainingLots);
     order.priority = ++this.placedOrders;
   }
 
-  /** What a fill does to the margin that is set aside; where orders are only tried out, nothing. */
+  /** Changes the isolated margin by a fill. In a dry run it does nothing. */
   protected settle(_accountId: number, _fill: ReferenceFill): void {}
 
-  /** A position takes part in a trade. Returns the profit of the part that closed. */
+  /** Changes a position by a trade. Returns the profit of the part that closed. */
   private move(accountId: number, signedLots: number, quanta: number, feeQuanta: number): number {
     const position = this.position(accountId);
     const lots = Math.abs(signedLots);
     const sign = Math.sign(signedLots);
     const closing = Math.sign(position.sizeLots) === -sign ? Math.min(lots, Math.abs(position.sizeLots)) : 0;
-    // Each lot that closes gives back its share of what the open lots have cost, cut towards zero.
+    // Each closed lot takes its share of the cost with it, cut towards zero.
     const costOfClosed =
       closing === 0 ? 0 : Number((BigInt(position.costQuanta) * BigInt(closing)) / BigInt(Math.abs(position.sizeLots)));
     const quantaOfClosed = (quanta / lots) * closing;
@@ -305,7 +306,7 @@ export class ReferenceMarket {
       const closable = Math.max(0, order.side === SELL ? sizeLots : -sizeLots);
       if (closable === 0) this.remove(order, STATUS_CANCELED, REASON_REDUCE_ONLY, out);
       else if (order.remainingLots > closable) {
-        // What nobody sees goes first.
+        // Hidden lots go first.
         const excess = order.remainingLots - closable;
         const hidden = Math.min(excess, order.remainingLots - inSight(order));
         if (hidden > 0) this.reduce(order, hidden, REASON_REDUCE_ONLY, out, time);
@@ -327,5 +328,5 @@ export class ReferenceMarket {
   }
 }
 
-/** What the book shows of an order. */
+/** Lots that the book shows of an order. */
 const inSight = (order: ReferenceOrder): number => (order.displayLots === 0 ? order.remainingLots : order.shownLots);

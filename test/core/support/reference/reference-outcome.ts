@@ -1,6 +1,6 @@
 import { REDUCE_ONLY } from "../../../../src/core/base/enums.ts";
 
-/** What the slow twin keeps, and what it says a command came to. */
+/** The records of the reference model, and the outcome of a command. */
 
 export interface ReferenceOrder {
   orderId: number;
@@ -18,10 +18,10 @@ export interface ReferenceOrder {
   feeQuanta: number;
   marginPriceTicks: number;
   lossTicks: number;
-  /** An iceberg's slices, and what is left of the one that the book shows; 0 = it is none. */
+  /** An iceberg's slice size, and the lots that the book still shows; 0 = it is no iceberg. */
   displayLots: number;
   shownLots: number;
-  /** Among orders of one price the lowest trades first: the count of orders placed, requeued and refilled before, and this. */
+  /** Of orders at one price the lowest trades first. Counts orders placed, requeued and refilled. */
   priority: number;
   clientOrderId: string;
   createdAt: number;
@@ -34,7 +34,7 @@ export interface ReferencePosition {
   costQuanta: number;
   leverage: number;
   isIsolated: boolean;
-  /** What is set aside for an isolated position that is open: its margin at its entry price. */
+  /** Isolated margin of an open position at its entry price. */
   walletQuanta: number;
 }
 
@@ -51,7 +51,7 @@ export interface ReferenceTrade {
   makerSizeLots: number;
 }
 
-/** What a command came to, apart from the state that it left behind. */
+/** The outcome of a command, without the state after it. */
 export interface Outcome {
   refusal: string;
   details: Record<string, number | string> | null;

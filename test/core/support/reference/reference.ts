@@ -59,7 +59,7 @@ import {
   sum,
 } from "./reference-outcome.ts";
 
-/** The slow twin of an exchange: accounts with a balance, and symbols that decide. */
+/** The slow reference model of an exchange: accounts with a balance, and symbols that decide. */
 export class ReferenceExchange {
   readonly balances = new Map<number, number>();
   readonly symbols: ReferenceSymbol[];
@@ -80,7 +80,7 @@ export class ReferenceExchange {
     return outcome;
   }
 
-  /** Everything of an account, over all symbols: what its cells must hold. */
+  /** Margin of an account over all symbols: the margin table must hold the same. */
   total(accountId: number): Contribution {
     const total = {
       equity: this.balances.get(accountId) ?? 0,
@@ -125,17 +125,17 @@ export class ReferenceExchange {
   }
 }
 
-/** Checks in the order that core/symbol.ts documents, then does what it says. */
+/** Makes the checks in the order that core/symbol.ts documents, then changes the state. */
 export class ReferenceSymbol extends ReferenceMarket {
   private readonly exchange: ReferenceExchange;
   private readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
-  /** By account and reference; "" names none. */
+  /** By account and reference; "" = none. */
   private readonly marginMoves = new Map<string, number>();
   private basis1024 = 0;
   indexTicks = 0;
   haltMode = 0;
   private priceTime = 0;
-  /** Of the command in hand: what each account's cross margin shows, and what this symbol adds to it. */
+  /** Of the command under way: each account's cross margin, and this symbol's part of it. */
   private visible = new Map<number, { totalQuanta: number; partQuanta: number }>();
 
   constructor(instrument: Instrument, exchange: ReferenceExchange) {
@@ -268,7 +268,7 @@ export class ReferenceSymbol extends ReferenceMarket {
       updatedAt: time,
     };
 
-    // What would come of it: tried out on a copy.
+    // The outcome, tried on a copy.
     const dryRun = { ...order };
     const copy = this.copy();
     const expected = nothing();
@@ -297,8 +297,8 @@ export class ReferenceSymbol extends ReferenceMarket {
   }
 
   /**
-   * Why an order may make too large a position, once so much of it has filled and so much has come to rest; null when it
-   * cannot: all that rests on its side may fill, and a position on the other side may have been closed before.
+   * The reason why an order could make too large a position, after it has filled and rested so far; null when it cannot. All
+   * orders on its side may fill, and a position on the other side may be closed before.
    */
   private tooLarge(order: ReferenceOrder, filledLots: number, restingLots: number): Outcome | null {
     const { instrument, markTicks } = this;
@@ -315,7 +315,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return lots > limitLots ? refusal("POSITION_LIMIT", { limitLots }) : null;
   }
 
-  /** Why a slice cannot be of that size; null when it can. */
+  /** The reason why a slice cannot have that size; null when it can. */
   private misdisplayed(displayLots: number, quantityLots: number, remainingLots: number): Outcome | null {
     let minLots = Math.min(this.instrument.minQuantityLots, quantityLots);
     while (minLots * 100 < remainingLots) minLots++;
@@ -333,7 +333,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return refusal("NO_PRICE_LEVEL", { priceMatch: word, requiredLevels, levels: levels.length });
   }
 
-  /** What a taker came to: at rest, filled, or expired for a reason. */
+  /** The end of a taker: resting, filled, or expired for a reason. */
   private ended(order: ReferenceOrder, reason: number, out: Outcome): Outcome {
     let status = order.filledLots === 0 ? STATUS_NEW : STATUS_PARTIALLY_FILLED;
     if (order.remainingLots === 0) status = STATUS_FILLED;
@@ -344,7 +344,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return { ...out, ...view(order), status, reason };
   }
 
-  /** How far an order's price may go. */
+  /** The furthest price at which an order may trade. */
   private edgeOf(accountId: number, side: number): number {
     const { instrument, markTicks } = this;
     const isBuy = side === BUY;
@@ -362,21 +362,22 @@ export class ReferenceSymbol extends ReferenceMarket {
     return edge;
   }
 
-  /** As it is before the order: its bucket and what may be added to it, or its cross equity without what others must keep. */
+  /** Money before the order: isolated margin and what may be added to it, or cross equity without what others must keep. */
   private means(): Means {
     const of = (accountId: number): MakerMeans => {
       const { isIsolated, sizeLots, walletQuanta, costQuanta, leverage } = this.position(accountId);
       const value = sizeLots * this.markTicks * this.instrument.quantaPerTickLot;
       const { equity, initial } = this.exchange.total(accountId);
       const beyond = this.exchange.beyondMaintenance(accountId);
-      const bucket = walletQuanta - costQuanta + value;
+      const isolatedQuanta = walletQuanta - costQuanta + value;
       const isApart = isIsolated && sizeLots !== 0;
       return {
-        isShort: equity < initial || (isApart && bucket < initialMarginOf(this.instrument, Math.abs(value), leverage)),
+        isShort:
+          equity < initial || (isApart && isolatedQuanta < initialMarginOf(this.instrument, Math.abs(value), leverage)),
         sizeLots,
         closingQuanta: sizeLots === 0 ? 0 : value + this.heldOf(accountId),
         openingQuanta: isApart
-          ? bucket + Math.max(0, beyond)
+          ? isolatedQuanta + Math.max(0, beyond)
           : beyond + maintenanceMarginOf(this.instrument, Math.abs(value)),
       };
     };
@@ -385,7 +386,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return { markTicks: this.markTicks, of: (accountId) => known.get(accountId) as MakerMeans };
   }
 
-  /** What stands for a position beside its value: its bucket, or its share of the cross equity by maintenance margin. */
+  /** Money behind a position: its isolated margin, or its share of the cross equity by maintenance margin. */
   private heldOf(accountId: number): number {
     const { instrument, markTicks } = this;
     const { isIsolated, sizeLots, walletQuanta, costQuanta } = this.position(accountId);
@@ -397,7 +398,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return Math.sign(equity) * Number(share) - value;
   }
 
-  /** The initial margin that an order needs and does not have; null when it has it. */
+  /** The initial margin that an order lacks; null when it lacks none. */
   private shortfall(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): Details {
     const before = this.contribution(order.accountId).initial;
     return this.unmargined(order, trades, this.pendingInitial(order, trades, restingLots) - before, restingLots);
@@ -411,7 +412,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return !isIsolated && closing > 0 && lots + restingLots > closing;
   }
 
-  /** What a cross account needs for a position that has been turned around, and has paid for it. */
+  /** Initial margin of a cross account whose order has turned its position around and paid for that. */
   private turnedInitial(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): number {
     const { instrument, markTicks } = this;
     const { accountId, side } = order;
@@ -432,7 +433,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return initial + Math.max(0, sign * (paid - lots * markTicks * perTick)) + fee;
   }
 
-  /** The account's initial margin here once these trades are done and the rest of the order is in the book. */
+  /** The account's initial margin here after these trades, with the rest of the order in the book. */
   private pendingInitial(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): number {
     if (this.isTurning(order, trades, restingLots)) return this.turnedInitial(order, trades, restingLots);
     const { instrument, markTicks } = this;
@@ -573,7 +574,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const reason = this.take(wanted, out, time, this.means());
     if (reason === REASON_NONE && wanted.remainingLots > 0) {
       wanted.shownLots = Math.min(wanted.displayLots, wanted.remainingLots);
-      // In the account's list it stands by its age, as before.
+      // The account's list stays sorted by age.
       const behind = this.orders.findIndex((other) => other.orderId > wanted.orderId);
       this.orders.splice(behind < 0 ? this.orders.length : behind, 0, wanted);
     }
@@ -592,7 +593,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const { minQuantityLots, maxQuantityLots } = this.instrument;
     const { sizeLots } = this.position(c.accountId);
     if (sizeLots === 0) return refusal("NO_POSITION");
-    // "All of it" is never too little to be an order, and never too much: what is more stays.
+    // A close of the whole position is never too small and never too large: it leaves the rest open.
     const wanted = c.quantityLots === 0 ? Math.max(Math.abs(sizeLots), minQuantityLots) : c.quantityLots;
     const order: MessageOf<typeof PlaceOrder> = {
       ...blank(PlaceOrder),
@@ -618,8 +619,8 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (c.leverage > position.leverage && this.isStale(time)) return this.stale();
     const wanted = { ...position, leverage: c.leverage };
     if (position.isIsolated && position.sizeLots !== 0 && c.leverage < position.leverage) {
-      const bucket = position.walletQuanta + unrealizedOf(this.instrument, this.markTicks, position);
-      wanted.walletQuanta += Math.max(0, positionMarginOf(this.instrument, this.markTicks, wanted) - bucket);
+      const isolatedQuanta = position.walletQuanta + unrealizedOf(this.instrument, this.markTicks, position);
+      wanted.walletQuanta += Math.max(0, positionMarginOf(this.instrument, this.markTicks, wanted) - isolatedQuanta);
     }
     return this.become(c.accountId, wanted);
   }
@@ -675,7 +676,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     return refusal("SYMBOL_HALTED", { status: ["", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"][this.haltMode] });
   }
 
-  /** Takes another form of the position, if it leaves enough margin, and none of it is an unrealised gain. */
+  /** Replaces the position if that leaves enough margin, and moves no unrealised gain. */
   private become(accountId: number, wanted: ReferencePosition): Outcome {
     const before = this.contribution(accountId);
     const total = this.exchange.total(accountId);
@@ -696,7 +697,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     });
   }
 
-  /** Within a command an account is shown at once what its isolated position has taken of it and given back. */
+  /** Within a command, the account's cross margin follows its isolated position at once. */
   protected override settle(accountId: number, fill: ReferenceFill): void {
     const position = this.position(accountId);
     const shown = this.visible.get(accountId);
