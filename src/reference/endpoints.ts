@@ -29,14 +29,18 @@ export function endpointsPage(routes: readonly Route[]): string {
     "All paths are below `/v1`. Decimals are strings. Times are milliseconds since the epoch. A running exchange serves the same text, with the schema and an example of every field, at `/docs`, and as OpenAPI 3.1 at `/v1/openapi.json`. [Errors](errors.md) lists what each code means. [Rate limits](rate-limits.md) explains the cost.",
     overview,
     `## ${GENERAL_ERRORS}`,
-    `These errors follow from what an endpoint takes and who may call it: ${links(generalErrors(routes))}.`,
+    "They follow from what an endpoint takes and from who may call it.",
+    table(
+      ["errors"],
+      generalErrors(routes).map((error) => [links([error])]),
+    ),
     ...groups,
   );
 }
 
 const GENERAL_ERRORS = "Errors of every endpoint";
 
-/** What any route may answer beside the errors that it names itself. */
+/** Errors that a route may answer beside those that it names itself. */
 function generalErrors(routes: readonly Route[]): ErrorCode[] {
   const own = (route: Route): ReadonlySet<ErrorCode> => new Set(route.errors);
   return [...new Set(routes.flatMap((route) => errorsOf(route).filter((error) => !own(route).has(error))))].sort();
@@ -45,10 +49,11 @@ function generalErrors(routes: readonly Route[]): ErrorCode[] {
 const links = (errors: readonly ErrorCode[]): string =>
   errors.map((error) => `[${code(error)}](errors.md#${error.toLowerCase()})`).join(", ");
 
-function errorsText({ errors = [], itemErrors }: Route): string {
+/** The rows that name errors: those of the endpoint itself, and those of single items. */
+function errorRows({ errors = [], itemErrors }: Route): string[][] {
   const general = `the [errors of every endpoint](#${anchor(GENERAL_ERRORS)})`;
-  const own = errors.length === 0 ? `Errors: ${general}.` : `Errors: ${links(errors)}, and ${general}.`;
-  return itemErrors === undefined ? own : `${own}\n\nErrors of single items: ${links(itemErrors)}.`;
+  const own = errors.length === 0 ? general : `${links(errors)}, and ${general}`;
+  return [["errors", own], ...(itemErrors === undefined ? [] : [["errors of single items", links(itemErrors)]])];
 }
 
 function endpointText(name: string, route: Route): string {
@@ -60,17 +65,17 @@ function endpointText(name: string, route: Route): string {
     ...(body === undefined ? [] : [bodyOptional ? "Body (may be left out):" : "Body:", fieldsTable(body)]),
   ];
   const answers = Object.entries(replies).map(([status, schemas]) => {
-    const texts = [schemas].flat().map(describe);
-    return `${status}. ${texts.join(" Or: ")}`.trim();
+    const texts = ([schemas].flat() as TSchema[]).map(describe);
+    return [`answer ${status}`, texts.join(" Or: ")];
   });
+  const cost = route.access === "OPERATOR" ? [] : [["cost", costText(costOf(route))]];
+  const facts = [["access", accessSentence(route.access)], ...cost, ...answers, ...errorRows(route)];
   return [
     `### ${code(name)}`,
     `${route.summary}.`,
     ...(route.description === undefined ? [] : [absolute(route.description)]),
-    `${accessSentence(route.access)} ${route.access === "OPERATOR" ? "" : `Cost: ${costText(costOf(route))}.`}`.trim(),
     ...takes.filter((text) => text !== ""),
-    ...(answers.length === 0 ? [] : [`Answers: ${answers.join(" ")}`]),
-    errorsText(route),
+    table(["", ""], facts),
   ].join("\n\n");
 }
 

@@ -25,9 +25,11 @@ function operationText({ op, summary, description, examples, errors, cost }: Soc
     `## ${code(op)}`,
     `${summary}.`,
     ...(description === undefined ? [] : [description]),
-    ...(cost === undefined ? [] : [`Cost: ${costText(cost)}.`]),
     ...(params === "" ? [] : ["`params`:", params]),
     ...examples.slice(0, 1).map((example) => `\`\`\`json\n${JSON.stringify(example)}\n\`\`\``),
-    `Errors: ${codes(errors)}. See [errors](errors.md).`,
+    table(
+      ["", ""],
+      [...(cost === undefined ? [] : [["cost", costText(cost)]]), ["[errors](errors.md)", codes(errors)]],
+    ),
   ].join("\n\n");
 }

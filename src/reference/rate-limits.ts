@@ -12,7 +12,7 @@ const BUDGETS: readonly { budget: Cost["budget"]; setting: SettingName; pays: st
 
 export const costText = ({ budget, weight }: Cost): string => `${weight} of the budget ${code(budget)}`;
 
-/** What each request costs, and which settings fill the budgets. */
+/** The cost of each request, and the settings that fill the budgets. */
 export function rateLimitsPage(routes: readonly Route[]): string {
   const budgets = BUDGETS.map(({ budget, setting, pays }) => [
     code(budget),
