@@ -4,12 +4,10 @@ import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
 import { type Access, costOf, type Route } from "../routing/route.ts";
-import { asyncApiDocument } from "./asyncapi.ts";
-import { ErrorResponses } from "./error-responses.ts";
+import { asyncApiDocument, socketMarkdown } from "./asyncapi.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
-import { socketMarkdown } from "./socket-markdown.ts";
 
 const SOCKET_TAG = "websocket";
 const RETRY_AFTER_STATUSES = [429, 503];
@@ -257,4 +255,28 @@ function headersOf(route: Route, status: number): Json {
   if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/Authenticate" };
   if (RETRY_AFTER_STATUSES.includes(status)) headers["Retry-After"] = { $ref: "#/components/headers/RetryAfter" };
   return headers;
+}
+
+/** The error responses of a document. Equal responses of several operations are printed once. */
+export class ErrorResponses {
+  /** By its JSON text. */
+  private readonly names = new Map<string, string>();
+  private readonly responses: Record<string, Json> = {};
+
+  refer(status: number, response: Json): Json {
+    const text = JSON.stringify(response);
+    let name = this.names.get(text);
+    if (name === undefined) {
+      const before = Object.keys(this.responses).filter((each) => each.startsWith(`Error${status}`));
+      name = `Error${status}-${before.length + 1}`;
+      this.names.set(text, name);
+      this.responses[name] = response;
+    }
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  /** The responses that refer() has named. */
+  components(): Json {
+    return this.responses;
+  }
 }

@@ -3,33 +3,61 @@ import type { Call } from "../http/call.ts";
 import type { Context } from "../routing/context.ts";
 import type { Route } from "../routing/route.ts";
 import { Router } from "../routing/router.ts";
-import { fillsRoute, fundingPaymentsRoute, ledgerRoute } from "./account/account-history.ts";
-import { balanceRoute } from "./account/balance.ts";
-import { depositRoute, depositsRoute, withdrawalsRoute, withdrawRoute } from "./account/transfers.ts";
-import { createKeyRoute, keysRoute, revokeKeyRoute } from "./auth/keys.ts";
-import { challengeRoute, loginRoute } from "./auth/login.ts";
-import { endSessionRoute, endSessionsRoute, logoutRoute, sessionsRoute } from "./auth/sessions.ts";
+import {
+  balanceRoute,
+  depositRoute,
+  depositsRoute,
+  fillsRoute,
+  fundingPaymentsRoute,
+  ledgerRoute,
+  withdrawalsRoute,
+  withdrawRoute,
+} from "./account.ts";
+import {
+  challengeRoute,
+  createKeyRoute,
+  endSessionRoute,
+  endSessionsRoute,
+  keysRoute,
+  loginRoute,
+  logoutRoute,
+  revokeKeyRoute,
+  sessionsRoute,
+} from "./auth.ts";
 import { documentRoutes, redirectToDocs } from "./documents.ts";
-import { fundingRatesRoute } from "./market/funding.ts";
-import { insuranceRoute } from "./market/insurance.ts";
-import { klinesRoute } from "./market/klines.ts";
-import { openInterestHistoryRoute, openInterestRoute } from "./market/open-interest.ts";
-import { symbolsRoute } from "./market/symbols.ts";
-import { orderBookRoute, tickerRoute } from "./market/ticker-and-orderbook.ts";
-import { liquidationsRoute, tradesRoute } from "./market/trades.ts";
-import { metricsRoute } from "./metrics.ts";
-import { auditRoute } from "./operator/audit.ts";
-import { haltRoute, resumeRoute } from "./operator/halts.ts";
-import { indexPriceRoute } from "./operator/index-price.ts";
-import { amendOrderRoute } from "./orders/amend-order.ts";
-import { batchOrdersRoute } from "./orders/batch-orders.ts";
-import { cancelAfterRoute, cancelAllRoute, cancelOrderRoute } from "./orders/cancel-orders.ts";
-import { placeOrderRoute } from "./orders/place-order.ts";
-import { openOrdersRoute, orderHistoryRoute, readOrderRoute } from "./orders/read-orders.ts";
-import { closePositionRoute, leverageRoute, marginModeRoute, marginRoute } from "./positions/change-positions.ts";
-import { openPositionsRoute, readPositionRoute } from "./positions/read-positions.ts";
-import { healthRoute, timeRoute } from "./status.ts";
-import { websocketRoute } from "./websocket.ts";
+import { healthRoute, metricsRoute, timeRoute, websocketRoute } from "./exchange.ts";
+import {
+  fundingRatesRoute,
+  insuranceRoute,
+  klinesRoute,
+  liquidationsRoute,
+  openInterestHistoryRoute,
+  openInterestRoute,
+  orderBookRoute,
+  symbolsRoute,
+  tickerRoute,
+  tradesRoute,
+} from "./market.ts";
+import { auditRoute, haltRoute, indexPriceRoute, resumeRoute } from "./operator.ts";
+import {
+  amendOrderRoute,
+  batchOrdersRoute,
+  cancelAfterRoute,
+  cancelAllRoute,
+  cancelOrderRoute,
+  openOrdersRoute,
+  orderHistoryRoute,
+  placeOrderRoute,
+  readOrderRoute,
+} from "./orders.ts";
+import {
+  closePositionRoute,
+  leverageRoute,
+  marginModeRoute,
+  marginRoute,
+  openPositionsRoute,
+  readPositionRoute,
+} from "./positions.ts";
 
 /** Every endpoint, in the order in which the documents list them. */
 const ENDPOINTS: readonly ((context: Context) => Route)[] = [

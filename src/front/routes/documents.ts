@@ -1,17 +1,107 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import Type, { type TSchema } from "typebox";
 import { BASE_PATH } from "../common/paths.ts";
-import { lazy, makeAsset, replyAsset } from "../documents/asset.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
-import {
-  CONTENT_SECURITY_POLICY,
-  DOCS_PATH,
-  REFERENCE_PAGE,
-  readReferenceScript,
-  SCRIPT_PATH,
-} from "../documents/reference-page.ts";
 import type { Call } from "../http/call.ts";
 import { type Route, route } from "../routing/route.ts";
+
+/** The interactive reference: Scalar from its npm package. It loads nothing from other hosts. */
+
+/** Below BASE_PATH. */
+export const DOCS_PATH = "/docs";
+export const SCRIPT_PATH = `${DOCS_PATH}/scalar.js`;
+
+const CONFIGURATION = {
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  documentDownloadType: "json",
+  operationTitleSource: "path",
+  defaultOpenAllTags: false,
+  persistAuth: false,
+  authentication: { preferredSecurityScheme: "session" },
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+};
+
+/** Scalar needs inline styles. Everything else comes from this host, and only Scalar's script may run. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export const REFERENCE_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>perpd API</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<noscript>The reference needs JavaScript. It shows these documents: <a href="${BASE_PATH}/openapi.json">openapi.json</a>
+and <a href="${BASE_PATH}/asyncapi.json">asyncapi.json</a>.</noscript>
+<div id="api-reference" data-url="${BASE_PATH}/openapi.json" data-configuration="${attribute(CONFIGURATION)}"></div>
+<script src="${BASE_PATH}${SCRIPT_PATH}"></script>
+</body>
+</html>
+`;
+
+function attribute(value: object): string {
+  return JSON.stringify(value).replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+}
+
+/** Scalar's own bundle for browsers. */
+export function readReferenceScript(): Promise<Buffer> {
+  const main = createRequire(import.meta.url).resolve("@scalar/api-reference");
+  return readFile(join(dirname(main), "browser", "standalone.js"));
+}
+
+const compress = promisify(gzip);
+
+/** A constant reply body, plain and compressed. */
+export interface Asset {
+  readonly contentType: string;
+  readonly plain: Uint8Array;
+  readonly gzipped: Uint8Array;
+}
+
+/** Compresses once, in the thread pool of Node.js. */
+export async function makeAsset(contentType: string, text: string | Uint8Array): Promise<Asset> {
+  const plain = Buffer.from(text);
+  return { contentType, plain, gzipped: await compress(plain) };
+}
+
+export function replyAsset(call: Call, { contentType, plain, gzipped }: Asset): void {
+  call.header("Vary", "Accept-Encoding");
+  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(call.acceptEncoding);
+  if (takesGzip) call.header("Content-Encoding", "gzip");
+  call.reply(200, takesGzip ? gzipped : plain, contentType);
+}
+
+/** Calls `make` at the first use and keeps its result. A failed call is repeated at the next use. */
+export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((thrown) => {
+      made = null;
+      throw thrown;
+    });
+    return made;
+  };
+}
 
 const JSON_TYPE = "application/json";
 

@@ -11,13 +11,10 @@ import type { Principal } from "../exchange/credentials.ts";
 import { refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
-import { checkAmendment, readAmendment } from "./amend-order.ts";
-import { duplicateJson, isDuplicate } from "./duplicate-order.ts";
+import { checkAmendment, readAmendment, withField } from "./change-orders.ts";
 import { instrumentOf, notOpenError, readOrderId, readReference } from "./find-orders.ts";
-import { withField } from "./open-order.ts";
-import { readNewOrder } from "./place-order.ts";
-import { placedJson } from "./placed-reply.ts";
-import { reserveClientOrderId } from "./send-order.ts";
+import { duplicateJson, isDuplicate, placedJson } from "./order-replies.ts";
+import { readNewOrder, reserveClientOrderId } from "./place-order.ts";
 
 /** An item that is sent, or was refused before. */
 interface PendingItem {

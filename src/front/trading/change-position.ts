@@ -11,7 +11,7 @@ import type { Answer } from "../http/answer.ts";
 import { readPrice, readQuantity, readSignedAmount } from "../json/amounts.ts";
 import { positionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { replyPlaced } from "./placed-reply.ts";
+import { replyPlaced } from "./order-replies.ts";
 
 export function closePosition(
   context: Context,

@@ -1,18 +1,25 @@
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/commands.ts";
 import { TRADING_PARAMS, type TradingOp } from "../../wire/schema/trading.ts";
+import { checkSymbol } from "../auth/key-limits.ts";
 import { batchCost, CANCEL_COST, type Cost, ORDER_COST } from "../auth/limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import { Input } from "../json/input.ts";
 import type { Context } from "../routing/context.ts";
-import { amendOrder } from "./amend-order.ts";
 import { runBatch } from "./batch-orders.ts";
-import { setCancelAfter } from "./cancel-after.ts";
-import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
+import {
+  amendOrder,
+  cancelOrder,
+  cancelOrders,
+  sendAmendment,
+  sendCancellation,
+  setCancelAfter,
+} from "./change-orders.ts";
 import { closePosition, moveMargin, setLeverage, setMarginMode } from "./change-position.ts";
 import { FastPathRequest } from "./fast-path/fast-path-reader.ts";
 import { readReference } from "./find-orders.ts";
-import { placeOrder } from "./place-order.ts";
-import { sendFastPath } from "./send-fast-path.ts";
+import { setKeyLimits } from "./parsing/order-fields.ts";
+import { placeOrder, sendOrder } from "./place-order.ts";
 
 /**
  * Executes a trading operation of a principal, and answers now or later. Never throws. `params`: as the client has sent
@@ -97,3 +104,26 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
     }
   }
 }
+
+/** Executes a request of the fast path for the principal. */
+export function sendFastPath(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  { instrument, command }: FastPathRequest,
+): void {
+  checkSymbol(principal, instrument);
+  command.accountId = principal.accountId;
+  switch (command.type) {
+    case PlaceOrder.code:
+      setKeyLimits(command, principal);
+      return sendOrder(context, answer, instrument, command);
+    case CancelOrder.code:
+      return sendCancellation(context, answer, instrument, command, byId(command.orderId));
+    case AmendOrder.code:
+      setKeyLimits(command, principal);
+      return sendAmendment(context, answer, instrument, command, byId(command.orderId));
+  }
+}
+
+const byId = (orderId: number) => ({ reference: String(orderId), field: "orderId" });

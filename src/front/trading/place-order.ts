@@ -1,17 +1,22 @@
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { isConditional, ORDER_TYPES } from "../../core/base/enums.ts";
-import { type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/commands.ts";
+import { printQuanta } from "../../core/base/units.ts";
+import { DryRunOrder, type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { DryRunResult, OrderView } from "../../core/protocol/replies.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
+import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
+import { firstReply, mapReplies, refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
+import { expectedFillJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { dryRunOrder } from "./dry-run-order.ts";
+import { isDuplicate, replyDuplicate, replyPlaced } from "./order-replies.ts";
 import { readConditionalOrder } from "./parsing/conditional-order.ts";
 import { isExtended, readExtendedOrder } from "./parsing/extended-order.ts";
 import { readOrder, setKeyLimits } from "./parsing/order-fields.ts";
-import { sendOrder } from "./send-order.ts";
 
 /** Places an order of any type, or makes a dry run of it. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
@@ -50,4 +55,76 @@ function readPlainOrder(
   readOrder(instrument, body, command);
   setKeyLimits(command, principal);
   return command;
+}
+
+/** Places the order and answers with it, with its duplicate (same clientOrderId and body), or with a refusal. */
+export function sendOrder(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: Message & { accountId: number; clientOrderId: string },
+): void {
+  const { accountId, clientOrderId } = command;
+  const isReserved = clientOrderId !== "" && reserveClientOrderId(context, accountId, clientOrderId, instrument);
+  const release = isReserved ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
+  const read = (transaction: ReleasedTransaction): void => {
+    const reply = firstReply(transaction);
+    if (isDuplicate(reply)) replyDuplicate(context, answer, instrument, reply);
+    else replyPlaced(answer, instrument, transaction);
+  };
+  try {
+    requestFor(context, answer, instrument.id, command, read, release);
+  } catch (thrown) {
+    release?.();
+    throw thrown;
+  }
+}
+
+/**
+ * Reserves the id until the symbol has answered. A symbol knows only the ids used on it, so this refuses an id that
+ * another symbol has. Returns true when the caller must release the id.
+ */
+export function reserveClientOrderId(
+  context: Context,
+  accountId: number,
+  clientOrderId: string,
+  instrument: Instrument,
+): boolean {
+  checkClientOrderId(context, accountId, clientOrderId, instrument);
+  return context.clientOrderIds.hold(accountId, clientOrderId, instrument.id, Date.now());
+}
+
+/** Throws CLIENT_ORDER_ID_REUSED when the id was used on another symbol. */
+export function checkClientOrderId(
+  { clientOrderIds }: Context,
+  accountId: number,
+  clientOrderId: string,
+  instrument: Instrument,
+): void {
+  const owner = clientOrderIds.ownerOf(accountId, clientOrderId);
+  if (owner !== 0 && owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
+}
+
+/** Answers with the expected result of an order, without placing it. */
+export function dryRunOrder(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  order: MessageOf<typeof DryRunOrder>["order"],
+): void {
+  if (order.clientOrderId !== "") checkClientOrderId(context, order.accountId, order.clientOrderId, instrument);
+  requestFor(context, answer, instrument.id, { ...blank(DryRunOrder), order }, (transaction) => {
+    const reply = firstReply(transaction);
+    const refusal = refusalIn(reply, instrument);
+    if (refusal !== null) return answer.refuse(refusal);
+    if (isDuplicate(reply)) return replyDuplicate(context, answer, instrument, reply);
+    const [view] = mapReplies(transaction, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
+    const [end] = mapReplies(transaction, DryRunResult.code, (end: MessageOf<typeof DryRunResult>) => end);
+    if (view === undefined || end === undefined) throw new Error("a dry run without a result");
+    const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
+    const more =
+      `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +
+      `"before":${projectionJson(instrument, end.before)},"after":${projectionJson(instrument, end.after)}`;
+    answer.reply(200, orderJsonWith(instrument, view, transaction.sequence, more));
+  });
 }

@@ -5,7 +5,7 @@ import { Done } from "../../../src/core/protocol/replies.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
-import { setCancelAfter } from "../../../src/front/trading/cancel-after.ts";
+import { setCancelAfter } from "../../../src/front/trading/change-orders.ts";
 import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const principal: Principal = { accountId: 17, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Context } from "../../../src/front/routing/context.ts";
-import { duplicateJson } from "../../../src/front/trading/duplicate-order.ts";
+import { duplicateJson } from "../../../src/front/trading/order-replies.ts";
 import { FillRecord, OrderRecord } from "../../../src/store/database/history-schema.ts";
 import type { Page, PageQuery } from "../../../src/store/database/pages.ts";
 import { make, ScriptedEngine } from "../support/scripted-engine.ts";

@@ -18,7 +18,7 @@ import type { Principal } from "../../../../src/front/exchange/credentials.ts";
 import { Input } from "../../../../src/front/json/input.ts";
 import { parseJson } from "../../../../src/front/json/json.ts";
 import { Symbols } from "../../../../src/front/routing/context.ts";
-import { checkAmendment, readAmendment } from "../../../../src/front/trading/amend-order.ts";
+import { checkAmendment, readAmendment } from "../../../../src/front/trading/change-orders.ts";
 import { FastPathReader, type FastPathRequest } from "../../../../src/front/trading/fast-path/fast-path-reader.ts";
 import { readOrderId, readReference } from "../../../../src/front/trading/find-orders.ts";
 import { readNewOrder } from "../../../../src/front/trading/place-order.ts";

@@ -1,25 +1,54 @@
-import { LEDGER } from "../../../core/base/enums.ts";
-import { Deposit, PrepareWithdrawal, Withdraw } from "../../../core/protocol/commands.ts";
-import { blank, type Message, type MessageOf } from "../../../core/protocol/message-schema.ts";
-import type { TransferKind } from "../../../core/protocol/payloads.ts";
-import { Refused, TransferView } from "../../../core/protocol/replies.ts";
-import { errorsIn } from "../../../wire/error-codes.ts";
+import { idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
+import { Deposit, PrepareWithdrawal, Withdraw } from "../../core/protocol/commands.ts";
+import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import type { TransferKind } from "../../core/protocol/payloads.ts";
+import { Refused, TransferView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
 import {
+  Balance,
   DepositBody,
+  FillsQuery,
+  LedgerList,
+  LedgerQuery,
   RequestedTransfer,
   TransferList,
   TransfersQuery,
   WithdrawBody,
-} from "../../../wire/schema/account.ts";
-import { KEEPING_COST } from "../../auth/limits.ts";
-import { readAddress } from "../../auth/wallet.ts";
-import { firstReply, replyOf, request, requestFor } from "../../exchange/request.ts";
-import type { Call } from "../../http/call.ts";
-import { readAmount } from "../../json/amounts.ts";
-import { transferJson } from "../../json/json-writers.ts";
-import type { Context } from "../../routing/context.ts";
-import { listRoute } from "../../routing/paging.ts";
-import { type Route, route } from "../../routing/route.ts";
+} from "../../wire/schema/account.ts";
+import { FillList } from "../../wire/schema/orders.ts";
+import { FundingPaymentList, FundingPaymentsQuery } from "../../wire/schema/risk.ts";
+import { KEEPING_COST } from "../auth/limits.ts";
+import { readAddress } from "../auth/wallet.ts";
+import { ApiError } from "../common/errors.ts";
+import { readFigures } from "../exchange/balance-reader.ts";
+import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import { readAmount } from "../json/amounts.ts";
+import { balanceJson, fillJson, transferJson } from "../json/json-writers.ts";
+import { ledgerEntryJson } from "../json/ledger-json.ts";
+import { fundingPaymentJson } from "../json/risk-json.ts";
+import type { Context } from "../routing/context.ts";
+import { listRoute } from "../routing/paging.ts";
+import { type Route, route } from "../routing/route.ts";
+import { readOrderId } from "../trading/find-orders.ts";
+
+export const balanceRoute = ({ engine, log }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/account/balance",
+    access: "READ",
+    summary: "Balance and margin across all symbols",
+    replies: { 200: Balance },
+    handle({ call, principal }) {
+      readFigures(engine, principal.accountId, (figures, sequence) => {
+        try {
+          call.reply(200, balanceJson(figures, sequence, Date.now()));
+        } catch (thrown) {
+          call.fail(thrown, log);
+        }
+      });
+    },
+  });
 
 export const depositRoute = (context: Context): Route =>
   route({
@@ -119,3 +148,46 @@ function requestTransfer(
     else call.reply(201, transferJson(transfer));
   });
 }
+
+export const fillsRoute = (context: Context): Route =>
+  listRoute(context, {
+    path: "/account/trades",
+    access: "READ",
+    summary: "Fills, newest first",
+    query: FillsQuery,
+    reply: FillList,
+    errors: errorsIn("FIND_ORDER"),
+    read(query, { accountId }) {
+      const { history } = context;
+      if (query.orderId === undefined) return history.fillsOf(accountId, query);
+      const order = history.orderById(readOrderId(context, query.orderId));
+      if (order?.accountId !== accountId) throw new ApiError("ORDER_NOT_FOUND", { field: "orderId" });
+      return history.fillsOfOrder(order, query);
+    },
+    print: (fill) => fillJson(context.symbols.byId(idToInstrumentId(fill.tradeId)), fill),
+  });
+
+export const ledgerRoute = (context: Context): Route =>
+  listRoute(context, {
+    path: "/account/ledger",
+    access: "READ",
+    summary: "Every change of the account's money, newest first. The sum of all amounts is the wallet balance",
+    query: LedgerQuery,
+    reply: LedgerList,
+    read: (query, { accountId }) => context.history.ledgerOf(accountId, query),
+    print(entry) {
+      const { instrumentId } = entry;
+      return ledgerEntryJson(instrumentId === 0 ? null : context.symbols.byId(instrumentId).symbol, entry);
+    },
+  });
+
+export const fundingPaymentsRoute = (context: Context): Route =>
+  listRoute(context, {
+    path: "/account/funding",
+    access: "READ",
+    summary: "Funding that the account's positions paid and received, newest first",
+    query: FundingPaymentsQuery,
+    reply: FundingPaymentList,
+    read: (query, { accountId }) => context.history.fundingOf(accountId, query),
+    print: (entry) => fundingPaymentJson(context.symbols.byId(entry.payment.instrumentId), entry),
+  });

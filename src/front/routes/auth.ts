@@ -1,0 +1,261 @@
+import type { Static } from "typebox";
+import { LEDGER } from "../../core/base/enums.ts";
+import { printQuanta } from "../../core/base/units.ts";
+import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
+import { CloseSession, CreateKey, OpenSession, RevokeKey } from "../../core/protocol/commands.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import type { KeyRecord } from "../../core/protocol/payloads.ts";
+import { Done, SessionView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
+import {
+  ApiKeyList,
+  Challenge,
+  ChallengeBody,
+  CreatedKey,
+  CreateKeyBody,
+  EndedSessions,
+  LoggedOut,
+  LoginBody,
+  OpenSessionList,
+  RevokedKey,
+  Session,
+} from "../../wire/schema/auth.ts";
+import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
+import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
+import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
+import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../auth/limits.ts";
+import { ApiError } from "../common/errors.ts";
+import type { Key } from "../exchange/credentials.ts";
+import { replyOf, request, requestFor } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import { readAmount } from "../json/amounts.ts";
+import { listJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/route.ts";
+
+export const challengeRoute = ({ wallets }: Context): Route =>
+  route({
+    method: "POST",
+    path: "/auth/challenge",
+    access: "PUBLIC",
+    summary: "Get the message that a wallet signs to log in",
+    cost: PAGE_COST,
+    body: ChallengeBody,
+    replies: { 200: Challenge },
+    handle({ call, body }) {
+      call.reply(200, JSON.stringify(wallets.issue(body.address, body.chainId, Date.now())));
+    },
+  });
+
+export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs }: Context): Route =>
+  route({
+    method: "POST",
+    path: "/auth/login",
+    access: "PUBLIC",
+    summary: "Open a session with a signed challenge",
+    description:
+      "The first login of a wallet opens its account. An account has at most " +
+      `${MAX_SESSIONS_PER_ACCOUNT} sessions; one more ends the oldest.`,
+    cost: SIGNATURE_COST,
+    body: LoginBody,
+    replies: { 200: Session },
+    errors: errorsIn("LOGIN"),
+    async handle({ call, body }) {
+      const remoteAddress = call.remoteAddress();
+      const now = Date.now();
+      const wallet = await wallets.redeem(body.message, body.signature, now);
+      const address = wallet.toLowerCase();
+      if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
+      const token = newToken();
+      const command = { ...blank(OpenSession), address, tokenHash: hashToken(token), expiresAt: now + sessionTtlMs };
+      const session = await request(engine, LEDGER, command, (transaction) => {
+        const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(transaction, SessionView.code);
+        return { token, accountId: String(accountId), address: wallet, expiresAt };
+      });
+      call.reply(200, JSON.stringify(session));
+    },
+  });
+
+export const logoutRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/auth/logout",
+    access: "SESSION",
+    summary: "End the session of this request",
+    replies: { 200: LoggedOut },
+    handle({ call, principal: { accountId, credential } }) {
+      closeSessions(context, call, accountId, credential, () => ({ accountId: String(accountId), loggedOut: true }));
+    },
+  });
+
+export const sessionsRoute = ({ credentials }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/auth/sessions",
+    access: "SESSION",
+    summary: "The open sessions of the account",
+    replies: { 200: OpenSessionList },
+    handle({ call, principal: { accountId, credential } }) {
+      const rows = credentials.sessionsOf(accountId, Date.now()).map((session) =>
+        JSON.stringify({
+          sessionId: sessionIdOf(session.credential),
+          expiresAt: session.expiresAt,
+          current: session.credential === credential,
+        }),
+      );
+      call.reply(200, listJson(rows, null));
+    },
+  });
+
+export const endSessionsRoute = (context: Context): Route =>
+  route({
+    method: "DELETE",
+    path: "/auth/sessions",
+    access: "SESSION",
+    summary: "End all sessions of the account, also the one of this request. API keys stay",
+    replies: { 200: EndedSessions },
+    handle({ call, principal: { accountId } }) {
+      endSessions(context, call, accountId, ALL_SESSIONS);
+    },
+  });
+
+export const endSessionRoute = (context: Context): Route =>
+  route({
+    method: "DELETE",
+    path: "/auth/sessions/:sessionId",
+    access: "SESSION",
+    summary: "End one session of the account",
+    parameter: SessionId,
+    replies: { 200: EndedSessions },
+    errors: errorsIn("END_SESSION"),
+    handle({ call, principal: { accountId }, parameter }) {
+      const sessions = context.credentials.sessionsOf(accountId, Date.now());
+      const session = sessions.find(({ credential }) => sessionIdOf(credential) === parameter);
+      if (session === undefined) throw new ApiError("SESSION_NOT_FOUND", { field: "sessionId" });
+      endSessions(context, call, accountId, session.credential);
+    },
+  });
+
+/** The tokenHash of CloseSession that means every session of the account. */
+const ALL_SESSIONS = "";
+
+const endSessions = (context: Context, call: Call, accountId: number, tokenHash: string): void =>
+  closeSessions(context, call, accountId, tokenHash, (ended) => ({ accountId: String(accountId), ended }));
+
+/** `describe` makes the reply from the number of sessions that have ended. */
+function closeSessions(
+  context: Context,
+  call: Call,
+  accountId: number,
+  tokenHash: string,
+  describe: (ended: number) => object,
+): void {
+  requestFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash }, (transaction) => {
+    replyOf(transaction, Done.code);
+    call.reply(200, JSON.stringify(describe(transaction.eventCount)));
+  });
+}
+
+export const createKeyRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/auth/keys",
+    access: "SESSION",
+    summary: "Create an API key. Its secret is shown only in this answer",
+    description:
+      "When the account has as many keys as it may, the new key replaces the one that expired first, if any.",
+    cost: KEEPING_COST,
+    body: CreateKeyBody,
+    replies: { 201: CreatedKey },
+    errors: errorsIn("CREATE_KEY"),
+    handle({ call, principal, body }) {
+      const [apiKey, secret] = [newApiKey(), newSecret()];
+      const record = readKeyRecord(context, body, context.vault.seal(secret, apiKey), Date.now());
+      const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
+      requestFor(context, call, LEDGER, command, (transaction) => {
+        replyOf(transaction, Done.code);
+        call.reply(201, JSON.stringify({ apiKey, secret }));
+      });
+    },
+  });
+
+export const keysRoute = ({ credentials }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/auth/keys",
+    access: "SESSION",
+    summary: "The account's API keys",
+    replies: { 200: ApiKeyList },
+    handle({ call, principal }) {
+      const rows = credentials.keysOf(principal.accountId).map((key) => JSON.stringify(describeKey(key)));
+      call.reply(200, listJson(rows, null));
+    },
+  });
+
+export const revokeKeyRoute = (context: Context): Route =>
+  route({
+    method: "DELETE",
+    path: "/auth/keys/:apiKey",
+    access: "SESSION",
+    summary: "Revoke an API key",
+    parameter: ApiKeyName,
+    replies: { 200: RevokedKey },
+    errors: errorsIn("REVOKE_KEY"),
+    handle({ call, principal, parameter }) {
+      const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
+      requestFor(context, call, LEDGER, command, (transaction) => {
+        replyOf(transaction, Done.code);
+        call.reply(200, JSON.stringify({ apiKey: parameter, revoked: true }));
+      });
+    },
+  });
+
+/** Throws an ApiError when a field has no allowed value. */
+function readKeyRecord(
+  context: Context,
+  body: Static<typeof CreateKeyBody>,
+  sealedSecret: string,
+  createdAt: number,
+): KeyRecord {
+  const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
+  if (parseAllowedIps(allowedIps) === null)
+    throw new ApiError("BAD_VALUE", {
+      field: "allowedIps",
+      message:
+        "An entry of allowedIps is not an IP address or subnet. Send addresses like 203.0.113.7 or 203.0.113.0/24.",
+    });
+  if (body.expiresAt !== undefined && expiresAt <= createdAt)
+    throw new ApiError("BAD_VALUE", { field: "expiresAt", message: "expiresAt is in the past. Send a later time." });
+  return { label, permissions, allowedIps, sealedSecret, expiresAt, createdAt, ...readLimits(context, body) };
+}
+
+/** The key's limits beside its permissions. A field without a limit is left out. */
+function readLimits({ symbols }: Context, body: Static<typeof CreateKeyBody>): Partial<KeyRecord> {
+  const { allowedSymbols = [], maxOrderNotional, maxPositionNotional, maxLeverage } = body;
+  for (const symbol of allowedSymbols) symbols.bySymbol(symbol, "allowedSymbols");
+  return {
+    ...(allowedSymbols.length > 0 && { allowedSymbols }),
+    ...(maxOrderNotional !== undefined && { maxOrderQuanta: readAmount(maxOrderNotional, "maxOrderNotional") }),
+    ...(maxPositionNotional !== undefined && {
+      maxPositionQuanta: readAmount(maxPositionNotional, "maxPositionNotional"),
+    }),
+    ...(maxLeverage !== undefined && { maxLeverage }),
+  };
+}
+
+function describeKey({ credential, record }: Key) {
+  const { label, permissions, allowedIps, allowedSymbols = [], expiresAt, createdAt } = record;
+  const { maxOrderQuanta, maxPositionQuanta, maxLeverage } = record;
+  return {
+    apiKey: credential,
+    label,
+    permissions,
+    allowedIps,
+    allowedSymbols,
+    maxOrderNotional: maxOrderQuanta === undefined ? null : printQuanta(maxOrderQuanta),
+    maxPositionNotional: maxPositionQuanta === undefined ? null : printQuanta(maxPositionQuanta),
+    maxLeverage: maxLeverage ?? null,
+    expiresAt: expiresAt === 0 ? null : expiresAt,
+    createdAt,
+  };
+}

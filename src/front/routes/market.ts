@@ -1,0 +1,267 @@
+import { must } from "../../assert.ts";
+import { INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
+import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/base/units.ts";
+import type { PublicTrade } from "../../core/market-data/public-trades.ts";
+import { type Instrument, printPrice } from "../../core/protocol/instrument.ts";
+import type { Page, PageQuery } from "../../store/database/pages.ts";
+import {
+  InstrumentList,
+  KlineList,
+  KlinesQuery,
+  OrderBook,
+  OrderBookQuery,
+  PublicTradeList,
+  SymbolsQuery,
+  Ticker,
+  TickerList,
+  TickerQuery,
+  TradesQuery,
+} from "../../wire/schema/market.ts";
+import {
+  FundingList,
+  FundingQuery,
+  Insurance,
+  InsuranceQuery,
+  OpenInterest,
+  OpenInterestHistory,
+  OpenInterestHistoryQuery,
+  OpenInterestList,
+  OpenInterestQuery,
+} from "../../wire/schema/risk.ts";
+import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import { readFigures } from "../exchange/balance-reader.ts";
+import { historyCaughtUp } from "../exchange/request.ts";
+import { listJson } from "../json/json-writers.ts";
+import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
+import { publicTradeJson } from "../json/market-json.ts";
+import { fundingJson, fundMovementJson, openInterestJson } from "../json/risk-json.ts";
+import type { Context } from "../routing/context.ts";
+import { badCursor, checkTimeRange, listRoute, readPage, replyPage, waitForReadSlotOf } from "../routing/paging.ts";
+import { type Route, route } from "../routing/route.ts";
+
+const DEFAULT_DEPTH = 100;
+
+export const tickerRoute = ({ market, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/ticker",
+    access: "PUBLIC",
+    summary: "Prices and 24-hour statistics of one symbol, or of all",
+    query: TickerQuery,
+    replies: { 200: [Ticker, TickerList] },
+    handle({ call, query: { symbol } }) {
+      if (symbol === undefined) call.reply(200, market.allTickersJson());
+      else call.reply(200, market.tickerJson(symbols.bySymbol(symbol).id));
+    },
+  });
+
+export const orderBookRoute = ({ market, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/orderbook",
+    access: "PUBLIC",
+    summary: "The best price levels of the order book",
+    query: OrderBookQuery,
+    replies: { 200: OrderBook },
+    handle({ call, query: { symbol, depth = DEFAULT_DEPTH } }) {
+      call.reply(200, market.symbol(symbols.bySymbol(symbol).id).orderBookJson(depth));
+    },
+  });
+
+export const tradesRoute = (context: Context): Route =>
+  publicTradesRoute(context, {
+    path: "/market/trades",
+    summary: "Trades, newest first",
+    latest: (id, limit) => context.market.symbol(id).latestTrades(limit),
+    read: (id, query) => context.history.tradesOf(id, query),
+  });
+
+export const liquidationsRoute = (context: Context): Route =>
+  publicTradesRoute(context, {
+    path: "/market/liquidations",
+    summary: "Liquidations in the order book, and positions that were transferred without a trade, newest first",
+    latest: (id, limit) => context.market.symbol(id).latestLiquidations(limit),
+    read: (id, query) => context.history.liquidationsOf(id, query),
+  });
+
+interface TradeSource {
+  path: string;
+  summary: string;
+  /** The newest trades from memory; null when memory has too few. */
+  latest(instrumentId: number, limit: number): Page<PublicTrade> | null;
+  read(instrumentId: number, query: PageQuery): Page<PublicTrade>;
+}
+
+function publicTradesRoute(context: Context, { path, summary, latest, read }: TradeSource): Route {
+  return route({
+    method: "GET",
+    path,
+    access: "PUBLIC",
+    summary,
+    query: TradesQuery,
+    replies: { 200: PublicTradeList },
+    async handle({ call, query }) {
+      const instrument = context.symbols.bySymbol(query.symbol);
+      const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;
+      // Very many clients may poll for the newest trades. They neither wait for the history nor make it commit sooner.
+      const isLatest = cursor === undefined && startTime === undefined && endTime === undefined;
+      const page =
+        (isLatest ? latest(instrument.id, limit) : null) ??
+        (await readPage(context, call, query, (historyQuery) => read(instrument.id, historyQuery)));
+      replyPage(call, page, (trade) => publicTradeJson(instrument, trade));
+    },
+  });
+}
+
+export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/klines",
+    access: "PUBLIC",
+    summary: "Candles, oldest first: from startTime on, or the latest ones",
+    query: KlinesQuery,
+    replies: { 200: KlineList },
+    async handle({ call, query }) {
+      const instrument = symbols.bySymbol(query.symbol);
+      const { interval, priceType = "LAST", endTime, limit = DEFAULT_LIMIT } = query;
+      requireCandles(priceType, interval);
+      checkTimeRange(query);
+      const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
+      // Read before waiting: the history may hold only a part of the transactions released while it catches up.
+      const time = engine.releasedTime(instrument.id);
+      await historyCaughtUp(engine);
+      await waitForReadSlotOf(call);
+      const series = { instrumentId: instrument.id, priceType, interval };
+      const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
+      const nextCursor = nextOpenTime === null ? null : String(nextOpenTime);
+      replyPage(call, { data: candles, nextCursor }, (candle) => klineJson(instrument, interval, candle, time));
+    },
+  });
+
+function readOpenTime(cursor: string): number {
+  if (!/^[0-9]{1,15}$/.test(cursor)) throw badCursor();
+  return Number(cursor);
+}
+
+export const symbolsRoute = ({ market, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/symbols",
+    access: "PUBLIC",
+    summary: "Instruments with their limits, fees and trading status",
+    query: SymbolsQuery,
+    replies: { 200: InstrumentList },
+    handle({ call, query }) {
+      const rows = symbols.selected(query.symbol).map((instrument) => {
+        return JSON.stringify({ ...describeInstrument(instrument), ...market.symbol(instrument.id).status });
+      });
+      call.reply(200, listJson(rows, null));
+    },
+  });
+
+/** The fields of Instrument without its status. */
+function describeInstrument(instrument: Instrument) {
+  const { config } = instrument;
+  const rate = (ppm: number) => printFixed(ppm, PPM_DECIMALS);
+  return {
+    symbol: config.symbol,
+    baseAsset: config.baseAsset,
+    quoteAsset: config.quoteAsset,
+    tickSize: config.tickSize,
+    stepSize: config.stepSize,
+    minQuantity: config.minQuantity,
+    maxQuantity: config.maxQuantity,
+    minNotional: config.minNotional,
+    maxPrice: printPrice(instrument, instrument.maxPriceTicks),
+    maxOpenOrders: instrument.maxOpenOrders,
+    maxLeverage: instrument.maxLeverage,
+    riskTiers: instrument.riskTiers.map((tier) => ({
+      maxNotional: printQuanta(tier.maxNotionalQuanta),
+      maxLeverage: tier.maxLeverage,
+      initialMarginRate: rate(tier.initialMarginPpm),
+      maintenanceMarginRate: rate(tier.maintenanceMarginPpm),
+      maintenanceDeduction: printQuanta(tier.maintenanceDeductionQuanta),
+    })),
+    makerFeeRate: config.makerFeeRate,
+    takerFeeRate: config.takerFeeRate,
+    liquidationFeeRate: config.liquidationFeeRate,
+    priceBand: config.priceBand,
+    fundingIntervalHours: config.fundingIntervalHours,
+    fundingRateCap: config.fundingRateCap,
+  };
+}
+
+export const fundingRatesRoute = (context: Context): Route =>
+  listRoute(context, {
+    path: "/market/funding",
+    access: "PUBLIC",
+    summary: "Funding rates of past intervals, newest first",
+    query: FundingQuery,
+    reply: FundingList,
+    read: (query) => context.history.fundingRatesOf(query.instrumentId, query),
+    print: (rate, { symbol }) => fundingJson(context.symbols.bySymbol(symbol), rate),
+  });
+
+export const insuranceRoute = (context: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/insurance",
+    access: "PUBLIC",
+    summary: "The insurance fund: its balance, and the changes of it, newest first",
+    query: InsuranceQuery,
+    replies: { 200: Insurance },
+    async handle({ call, query }) {
+      const { engine, symbols, history, log } = context;
+      const page = await readPage(context, call, query, (historyQuery) => history.fundMovements(historyQuery));
+      const rows = page.data.map((movement) => {
+        const symbol = movement.actorId === LEDGER ? null : symbols.byId(movement.actorId).symbol;
+        return fundMovementJson(symbol, movement);
+      });
+      readFigures(engine, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
+        try {
+          const head = `"asset":"USDC","balance":"${printQuanta(equity)}","unrealizedPnl":"${printQuanta(unrealized)}"`;
+          call.reply(200, `{${head},${listJson(rows, page.nextCursor).slice(1)}`);
+        } catch (thrown) {
+          call.fail(thrown, log);
+        }
+      });
+    },
+  });
+
+export const openInterestRoute = ({ market, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/open-interest",
+    access: "PUBLIC",
+    summary: "Open interest of one symbol, or of all",
+    query: OpenInterestQuery,
+    replies: { 200: [OpenInterest, OpenInterestList] },
+    handle({ call, query }) {
+      const now = Date.now();
+      const rows = symbols.selected(query.symbol).map((instrument) => {
+        const { openInterestLots, markTicks } = market.symbol(instrument.id);
+        return openInterestJson(instrument, { openInterestLots, markTicks, time: now });
+      });
+      call.reply(200, query.symbol === undefined ? listJson(rows, null) : must(rows[0], "the symbol's row"));
+    },
+  });
+
+export const openInterestHistoryRoute = (context: Context): Route =>
+  route({
+    method: "GET",
+    path: "/market/open-interest/history",
+    access: "PUBLIC",
+    summary: "Open interest at the end of past intervals, newest first",
+    query: OpenInterestHistoryQuery,
+    replies: { 200: OpenInterestHistory },
+    async handle({ call, query }) {
+      const { engine, history, symbols } = context;
+      const instrument = symbols.bySymbol(query.symbol);
+      // Read before waiting: the history may hold only a part of the transactions released while it catches up.
+      const now = engine.releasedTime(instrument.id);
+      const page = await readPage(context, call, query, (historyQuery) =>
+        history.openInterestOf(instrument.id, historyQuery, now),
+      );
+      replyPage(call, page, (figures) => openInterestJson(instrument, figures));
+    },
+  });

@@ -1,0 +1,130 @@
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
+import { HALT_REASON, HALT_REASONS, LEDGER, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { printBigQuanta } from "../../core/base/units.ts";
+import { Audit, HaltSymbol, ResumeSymbol, SetIndexPrice } from "../../core/protocol/commands.ts";
+import { type Instrument, printQuantity } from "../../core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import type { ActorAudit } from "../../core/protocol/payloads.ts";
+import { AuditReport, Done, StatusView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
+import { SymbolName } from "../../wire/schema/scalars.ts";
+import { Audit as AuditSchema, HaltBody, IndexPrice, IndexPriceBody, TradingStatus } from "../../wire/schema/system.ts";
+import { replyOf, request, requestEach, requestFor } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import { readPrice } from "../json/amounts.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/route.ts";
+
+export const auditRoute = ({ engine, symbols }: Context): Route =>
+  route({
+    method: "GET",
+    path: "/operator/audit",
+    access: "OPERATOR",
+    summary: "Audit the running exchange: sum up all money and all positions",
+    replies: { 200: AuditSchema },
+    async handle({ call }) {
+      const read = (transaction: ReleasedTransaction): ActorAudit =>
+        replyOf<MessageOf<typeof AuditReport>>(transaction, AuditReport.code).report;
+      const audit = () => blank(Audit);
+      const [ledger, reports] = await Promise.all([
+        request(engine, LEDGER, audit(), read),
+        requestEach(engine, call, symbols.all, audit, read),
+      ]);
+      call.reply(200, JSON.stringify(sumUp(ledger, symbols.all, reports, engine.releasedSequence())));
+    },
+  });
+
+function sumUp(
+  ledger: ActorAudit,
+  instruments: readonly Instrument[],
+  reports: readonly ActorAudit[],
+  sequence: number,
+) {
+  const money = reports.reduce((sum, report) => sum + BigInt(report.moneyQuanta), BigInt(ledger.moneyQuanta));
+  const due = BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0");
+  const faults = [ledger, ...reports].flatMap((report) => report.faults);
+  return {
+    balanced: money === due && reports.every((report) => report.sizeLots === 0) && faults.length === 0,
+    money: printBigQuanta(money),
+    depositsMinusWithdrawals: printBigQuanta(due),
+    accounts: ledger.accounts ?? 0,
+    symbols: instruments.map((instrument, index) => {
+      const { sizeLots = 0, openOrders = 0, positions = 0, digest = "" } = reports[index] ?? {};
+      return { symbol: instrument.symbol, size: printQuantity(instrument, sizeLots), openOrders, positions, digest };
+    }),
+    faults,
+    ledgerDigest: ledger.digest,
+    sequence,
+  };
+}
+
+export const haltRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/operator/symbols/:symbol/halt",
+    access: "OPERATOR",
+    summary: "Halt trading in a symbol until it is resumed",
+    description:
+      "`REDUCE_ONLY` accepts cancels and orders that only reduce a position. `CANCEL_ONLY`, the default, accepts cancels; " +
+      "nobody is liquidated. `HALTED` accepts nothing. A halt survives a restart. Halting a halted symbol changes the mode.",
+    parameter: SymbolName,
+    body: HaltBody,
+    bodyOptional: true,
+    replies: { 200: TradingStatus },
+    handle({ call, parameter, body }) {
+      const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
+      const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: HALT_REASON.OPERATOR };
+      setStatus(context, call, parameter, command);
+    },
+  });
+
+export const resumeRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/operator/symbols/:symbol/resume",
+    access: "OPERATOR",
+    summary: "Resume trading in a halted symbol",
+    description:
+      "Ends any halt: by the operator, the circuit breaker or the self-check. A symbol without a price, or with a stale " +
+      "one, stays restricted until it gets a price.",
+    parameter: SymbolName,
+    replies: { 200: TradingStatus },
+    handle: ({ call, parameter }) => setStatus(context, call, parameter, blank(ResumeSymbol)),
+  });
+
+/** Answers with the symbol's trading status after the command, once it is durable. */
+function setStatus(context: Context, call: Call, symbol: string, command: Message): void {
+  const instrument = context.symbols.bySymbol(symbol);
+  requestFor(context, call, instrument.id, command, (transaction) => {
+    const { mode, reason, until } = replyOf<MessageOf<typeof StatusView>>(transaction, StatusView.code, instrument);
+    const status = {
+      symbol: instrument.symbol,
+      status: TRADING_STATUSES[mode],
+      statusReason: HALT_REASONS[reason],
+      until: until === 0 ? null : until,
+      sequence: transaction.sequence,
+    };
+    call.reply(200, JSON.stringify(status));
+  });
+}
+
+export const indexPriceRoute = (context: Context): Route =>
+  route({
+    method: "PUT",
+    path: "/operator/index/:symbol",
+    access: "OPERATOR",
+    summary: "Set a symbol's index price",
+    parameter: SymbolName,
+    body: IndexPriceBody,
+    replies: { 200: IndexPrice },
+    errors: errorsIn("SET_INDEX_PRICE"),
+    handle({ call, parameter, body }) {
+      const instrument = context.symbols.bySymbol(parameter);
+      const isGuarded = body.guarded === true ? 1 : 0;
+      const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded };
+      requestFor(context, call, instrument.id, command, (transaction) => {
+        replyOf(transaction, Done.code, instrument);
+        call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));
+      });
+    },
+  });
