@@ -29,13 +29,11 @@ import { ledgerEntryJson } from "../json/ledger-json.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
 import type { Context } from "../routing/context.ts";
 import { listRoute } from "../routing/paging.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, post, type Route } from "../routing/route.ts";
 import { readOrderId } from "../trading/find-orders.ts";
 
 export const balanceRoute = ({ engine, log }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/account/balance",
+  get("/account/balance", {
     access: "READ",
     summary: "Balance and margin across all symbols",
     replies: { 200: Balance },
@@ -51,9 +49,7 @@ export const balanceRoute = ({ engine, log }: Context): Route =>
   });
 
 export const depositRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/account/deposit",
+  post("/account/deposit", {
     access: "TRADE",
     summary: "Deposit. In the sandbox the faucet pays, up to a limit per account and day",
     cost: KEEPING_COST,
@@ -71,9 +67,7 @@ export const depositRoute = (context: Context): Route =>
   });
 
 export const withdrawRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/account/withdraw",
+  post("/account/withdraw", {
     access: "WITHDRAW",
     summary: "Withdraw to an address",
     description:
@@ -104,8 +98,7 @@ export const withdrawalsRoute = (context: Context): Route =>
   transfersRoute(context, "/account/withdrawals", "WITHDRAWAL", "Withdrawals with their status, newest first");
 
 const transfersRoute = (context: Context, path: string, kind: TransferKind, summary: string): Route =>
-  listRoute(context, {
-    path,
+  listRoute(context, path, {
     access: "READ",
     summary,
     query: TransfersQuery,
@@ -150,8 +143,7 @@ function requestTransfer(
 }
 
 export const fillsRoute = (context: Context): Route =>
-  listRoute(context, {
-    path: "/account/trades",
+  listRoute(context, "/account/trades", {
     access: "READ",
     summary: "Fills, newest first",
     query: FillsQuery,
@@ -168,8 +160,7 @@ export const fillsRoute = (context: Context): Route =>
   });
 
 export const ledgerRoute = (context: Context): Route =>
-  listRoute(context, {
-    path: "/account/ledger",
+  listRoute(context, "/account/ledger", {
     access: "READ",
     summary: "Every change of the account's money, newest first. The sum of all amounts is the wallet balance",
     query: LedgerQuery,
@@ -182,8 +173,7 @@ export const ledgerRoute = (context: Context): Route =>
   });
 
 export const fundingPaymentsRoute = (context: Context): Route =>
-  listRoute(context, {
-    path: "/account/funding",
+  listRoute(context, "/account/funding", {
     access: "READ",
     summary: "Funding that the account's positions paid and received, newest first",
     query: FundingPaymentsQuery,

@@ -31,12 +31,10 @@ import type { Call } from "../http/call.ts";
 import { readAmount } from "../json/amounts.ts";
 import { listJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { type Route, route } from "../routing/route.ts";
+import { del, get, post, type Route } from "../routing/route.ts";
 
 export const challengeRoute = ({ wallets }: Context): Route =>
-  route({
-    method: "POST",
-    path: "/auth/challenge",
+  post("/auth/challenge", {
     access: "PUBLIC",
     summary: "Get the message that a wallet signs to log in",
     cost: PAGE_COST,
@@ -48,9 +46,7 @@ export const challengeRoute = ({ wallets }: Context): Route =>
   });
 
 export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs }: Context): Route =>
-  route({
-    method: "POST",
-    path: "/auth/login",
+  post("/auth/login", {
     access: "PUBLIC",
     summary: "Open a session with a signed challenge",
     description:
@@ -77,9 +73,7 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
   });
 
 export const logoutRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/auth/logout",
+  post("/auth/logout", {
     access: "SESSION",
     summary: "End the session of this request",
     replies: { 200: LoggedOut },
@@ -89,9 +83,7 @@ export const logoutRoute = (context: Context): Route =>
   });
 
 export const sessionsRoute = ({ credentials }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/auth/sessions",
+  get("/auth/sessions", {
     access: "SESSION",
     summary: "The open sessions of the account",
     replies: { 200: OpenSessionList },
@@ -108,9 +100,7 @@ export const sessionsRoute = ({ credentials }: Context): Route =>
   });
 
 export const endSessionsRoute = (context: Context): Route =>
-  route({
-    method: "DELETE",
-    path: "/auth/sessions",
+  del("/auth/sessions", {
     access: "SESSION",
     summary: "End all sessions of the account, also the one of this request. API keys stay",
     replies: { 200: EndedSessions },
@@ -120,9 +110,7 @@ export const endSessionsRoute = (context: Context): Route =>
   });
 
 export const endSessionRoute = (context: Context): Route =>
-  route({
-    method: "DELETE",
-    path: "/auth/sessions/:sessionId",
+  del("/auth/sessions/:sessionId", {
     access: "SESSION",
     summary: "End one session of the account",
     parameter: SessionId,
@@ -157,9 +145,7 @@ function closeSessions(
 }
 
 export const createKeyRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/auth/keys",
+  post("/auth/keys", {
     access: "SESSION",
     summary: "Create an API key. Its secret is shown only in this answer",
     description:
@@ -180,9 +166,7 @@ export const createKeyRoute = (context: Context): Route =>
   });
 
 export const keysRoute = ({ credentials }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/auth/keys",
+  get("/auth/keys", {
     access: "SESSION",
     summary: "The account's API keys",
     replies: { 200: ApiKeyList },
@@ -193,9 +177,7 @@ export const keysRoute = ({ credentials }: Context): Route =>
   });
 
 export const revokeKeyRoute = (context: Context): Route =>
-  route({
-    method: "DELETE",
-    path: "/auth/keys/:apiKey",
+  del("/auth/keys/:apiKey", {
     access: "SESSION",
     summary: "Revoke an API key",
     parameter: ApiKeyName,

@@ -8,7 +8,7 @@ import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, type Route } from "../routing/route.ts";
 
 /** The interactive reference: Scalar from its npm package. It loads nothing from other hosts. */
 
@@ -162,9 +162,7 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
 
 function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page): Route {
   const asset = lazy(async () => makeAsset(contentType, await read()));
-  return route({
-    method: "GET",
-    path,
+  return get(path, {
     access: "PUBLIC",
     summary,
     replies: { 200: reply },

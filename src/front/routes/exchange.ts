@@ -8,12 +8,10 @@ import { Health, ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
 import type { Context } from "../routing/context.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, type Route } from "../routing/route.ts";
 
 export const timeRoute = (): Route =>
-  route({
-    method: "GET",
-    path: "/time",
+  get("/time", {
     access: "PUBLIC",
     summary: "The time of the server's clock",
     replies: { 200: ServerTime },
@@ -22,9 +20,7 @@ export const timeRoute = (): Route =>
 
 export function healthRoute({ engine, symbols, market, isReady }: Context): Route {
   const startedAt = performance.now();
-  return route({
-    method: "GET",
-    path: "/health",
+  return get("/health", {
     access: "PUBLIC",
     summary: "Whether the exchange accepts orders",
     replies: { 200: Health },
@@ -50,9 +46,7 @@ function healthOf(engine: Engine, faults: readonly string[]): Static<typeof Heal
 
 export function metricsRoute(context: Context): Route {
   const metrics = createMetrics(context);
-  return route({
-    method: "GET",
-    path: "/metrics",
+  return get("/metrics", {
     access: "OPERATOR",
     summary: "Metrics for Prometheus",
     replies: { 200: Type.String({ description: "The text format of Prometheus." }) },
@@ -107,9 +101,7 @@ export function createMetrics({ engine, symbols, market, isReady }: Context): Re
 
 /** Answers a plain GET at the WebSocket's path. Handshakes do not come here. */
 export const websocketRoute = (): Route =>
-  route({
-    method: "GET",
-    path: SOCKET_PATH.slice(BASE_PATH.length),
+  get(SOCKET_PATH.slice(BASE_PATH.length), {
     access: "PUBLIC",
     summary: "The WebSocket",
     description: "Accepts WebSocket handshakes only. [asyncapi.json](asyncapi.json) describes the messages.",

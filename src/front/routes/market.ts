@@ -37,14 +37,12 @@ import { publicTradeJson } from "../json/market-json.ts";
 import { fundingJson, fundMovementJson, openInterestJson } from "../json/risk-json.ts";
 import type { Context } from "../routing/context.ts";
 import { badCursor, checkTimeRange, listRoute, readPage, replyPage, waitForReadSlotOf } from "../routing/paging.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, type Route } from "../routing/route.ts";
 
 const DEFAULT_DEPTH = 100;
 
 export const tickerRoute = ({ market, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/ticker",
+  get("/market/ticker", {
     access: "PUBLIC",
     summary: "Prices and 24-hour statistics of one symbol, or of all",
     query: TickerQuery,
@@ -56,9 +54,7 @@ export const tickerRoute = ({ market, symbols }: Context): Route =>
   });
 
 export const orderBookRoute = ({ market, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/orderbook",
+  get("/market/orderbook", {
     access: "PUBLIC",
     summary: "The best price levels of the order book",
     query: OrderBookQuery,
@@ -93,9 +89,7 @@ interface TradeSource {
 }
 
 function publicTradesRoute(context: Context, { path, summary, latest, read }: TradeSource): Route {
-  return route({
-    method: "GET",
-    path,
+  return get(path, {
     access: "PUBLIC",
     summary,
     query: TradesQuery,
@@ -114,9 +108,7 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
 }
 
 export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/klines",
+  get("/market/klines", {
     access: "PUBLIC",
     summary: "Candles, oldest first: from startTime on, or the latest ones",
     query: KlinesQuery,
@@ -144,9 +136,7 @@ function readOpenTime(cursor: string): number {
 }
 
 export const symbolsRoute = ({ market, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/symbols",
+  get("/market/symbols", {
     access: "PUBLIC",
     summary: "Instruments with their limits, fees and trading status",
     query: SymbolsQuery,
@@ -192,8 +182,7 @@ function describeInstrument(instrument: Instrument) {
 }
 
 export const fundingRatesRoute = (context: Context): Route =>
-  listRoute(context, {
-    path: "/market/funding",
+  listRoute(context, "/market/funding", {
     access: "PUBLIC",
     summary: "Funding rates of past intervals, newest first",
     query: FundingQuery,
@@ -203,9 +192,7 @@ export const fundingRatesRoute = (context: Context): Route =>
   });
 
 export const insuranceRoute = (context: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/insurance",
+  get("/market/insurance", {
     access: "PUBLIC",
     summary: "The insurance fund: its balance, and the changes of it, newest first",
     query: InsuranceQuery,
@@ -229,9 +216,7 @@ export const insuranceRoute = (context: Context): Route =>
   });
 
 export const openInterestRoute = ({ market, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/open-interest",
+  get("/market/open-interest", {
     access: "PUBLIC",
     summary: "Open interest of one symbol, or of all",
     query: OpenInterestQuery,
@@ -247,9 +232,7 @@ export const openInterestRoute = ({ market, symbols }: Context): Route =>
   });
 
 export const openInterestHistoryRoute = (context: Context): Route =>
-  route({
-    method: "GET",
-    path: "/market/open-interest/history",
+  get("/market/open-interest/history", {
     access: "PUBLIC",
     summary: "Open interest at the end of past intervals, newest first",
     query: OpenInterestHistoryQuery,

@@ -13,12 +13,10 @@ import { replyOf, request, requestEach, requestFor } from "../exchange/request.t
 import type { Call } from "../http/call.ts";
 import { readPrice } from "../json/amounts.ts";
 import type { Context } from "../routing/context.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, post, put, type Route } from "../routing/route.ts";
 
 export const auditRoute = ({ engine, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/operator/audit",
+  get("/operator/audit", {
     access: "OPERATOR",
     summary: "Audit the running exchange: sum up all money and all positions",
     replies: { 200: AuditSchema },
@@ -59,9 +57,7 @@ function sumUp(
 }
 
 export const haltRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/operator/symbols/:symbol/halt",
+  post("/operator/symbols/:symbol/halt", {
     access: "OPERATOR",
     summary: "Halt trading in a symbol until it is resumed",
     description:
@@ -79,9 +75,7 @@ export const haltRoute = (context: Context): Route =>
   });
 
 export const resumeRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/operator/symbols/:symbol/resume",
+  post("/operator/symbols/:symbol/resume", {
     access: "OPERATOR",
     summary: "Resume trading in a halted symbol",
     description:
@@ -109,9 +103,7 @@ function setStatus(context: Context, call: Call, symbol: string, command: Messag
 }
 
 export const indexPriceRoute = (context: Context): Route =>
-  route({
-    method: "PUT",
-    path: "/operator/index/:symbol",
+  put("/operator/index/:symbol", {
     access: "OPERATOR",
     summary: "Set a symbol's index price",
     parameter: SymbolName,

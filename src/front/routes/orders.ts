@@ -21,7 +21,7 @@ import { ApiError } from "../common/errors.ts";
 import { orderRecordJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { badCursor, listRoute, replyPage } from "../routing/paging.ts";
-import { type Route, route } from "../routing/route.ts";
+import { del, get, patch, post, type Route } from "../routing/route.ts";
 import { runBatch } from "../trading/batch-orders.ts";
 import { amendOrder, cancelOrder, cancelOrders, setCancelAfter } from "../trading/change-orders.ts";
 import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
@@ -34,9 +34,7 @@ const SELL_MARKET = { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity
 
 export function placeOrderRoute(context: Context): Route {
   const reader = new FastPathReader(context.symbols);
-  return route({
-    method: "POST",
-    path: "/orders",
+  return post("/orders", {
     access: "TRADE",
     summary: "Place an order",
     description:
@@ -73,9 +71,7 @@ export function placeOrderRoute(context: Context): Route {
 }
 
 export const openOrdersRoute = (context: Context): Route =>
-  route({
-    method: "GET",
-    path: "/orders",
+  get("/orders", {
     access: "READ",
     summary: "Open orders, newest first",
     query: OpenOrdersQuery,
@@ -103,8 +99,7 @@ function isAfter(cursor: string): (order: ListPosition) => boolean {
 }
 
 export const orderHistoryRoute = (context: Context): Route =>
-  listRoute(context, {
-    path: "/orders/history",
+  listRoute(context, "/orders/history", {
     access: "READ",
     summary: "Closed orders, the last closed first",
     query: OrderHistoryQuery,
@@ -114,9 +109,7 @@ export const orderHistoryRoute = (context: Context): Route =>
   });
 
 export const readOrderRoute = (context: Context): Route =>
-  route({
-    method: "GET",
-    path: "/orders/:id",
+  get("/orders/:id", {
     access: "READ",
     summary: "An order, open or closed",
     parameter: OrderReference,
@@ -132,9 +125,7 @@ export const readOrderRoute = (context: Context): Route =>
   });
 
 export const amendOrderRoute = (context: Context): Route =>
-  route({
-    method: "PATCH",
-    path: "/orders/:id",
+  patch("/orders/:id", {
     access: "TRADE",
     summary: "Amend an order. Its id stays; a smaller quantity at the same price keeps the place in the queue",
     parameter: OrderReference,
@@ -154,9 +145,7 @@ export const amendOrderRoute = (context: Context): Route =>
   });
 
 export const cancelOrderRoute = (context: Context): Route =>
-  route({
-    method: "DELETE",
-    path: "/orders/:id",
+  del("/orders/:id", {
     access: "TRADE",
     summary: "Cancel an order",
     parameter: OrderReference,
@@ -167,9 +156,7 @@ export const cancelOrderRoute = (context: Context): Route =>
   });
 
 export const cancelAllRoute = (context: Context): Route =>
-  route({
-    method: "DELETE",
-    path: "/orders",
+  del("/orders", {
     access: "TRADE",
     summary: "Cancel all open orders, or those of a symbol or side",
     description:
@@ -182,9 +169,7 @@ export const cancelAllRoute = (context: Context): Route =>
   });
 
 export const cancelAfterRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/orders/cancel-after",
+  post("/orders/cancel-after", {
     access: "TRADE",
     cost: CANCEL_COST,
     summary: "Cancel all open orders after a timeout, unless the request is repeated before (dead man's switch)",
@@ -200,9 +185,7 @@ export const cancelAfterRoute = (context: Context): Route =>
   });
 
 export const batchOrdersRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/orders/batch",
+  post("/orders/batch", {
     access: "TRADE",
     costOfBody: batchCost,
     summary: "Place, amend and cancel up to 20 orders of a symbol in one transaction",

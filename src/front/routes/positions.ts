@@ -18,15 +18,13 @@ import { CANCEL_COST, ORDER_COST } from "../auth/limits.ts";
 import { mapReplies, requestEach, requestFor } from "../exchange/request.ts";
 import { listJson, positionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { type Route, route } from "../routing/route.ts";
+import { get, post, type Route } from "../routing/route.ts";
 import { closePosition, moveMargin, setLeverage, setMarginMode } from "../trading/change-position.ts";
 
 type View = MessageOf<typeof PositionView>;
 
 export const openPositionsRoute = ({ engine, symbols }: Context): Route =>
-  route({
-    method: "GET",
-    path: "/positions",
+  get("/positions", {
     access: "READ",
     summary: "Open positions",
     query: PositionsQuery,
@@ -48,9 +46,7 @@ export const openPositionsRoute = ({ engine, symbols }: Context): Route =>
   });
 
 export const readPositionRoute = (context: Context): Route =>
-  route({
-    method: "GET",
-    path: "/positions/:symbol",
+  get("/positions/:symbol", {
     access: "READ",
     summary: "The position in a symbol, open or not, with its leverage and margin mode",
     parameter: SymbolName,
@@ -73,9 +69,7 @@ const unusedPosition = ({ market }: Context, instrument: Instrument): View => ({
 });
 
 export const closePositionRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/positions/:symbol/close",
+  post("/positions/:symbol/close", {
     access: "TRADE",
     summary: "Close all or a part of a position, at market or at a price",
     description:
@@ -92,9 +86,7 @@ export const closePositionRoute = (context: Context): Route =>
   });
 
 export const leverageRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/positions/:symbol/leverage",
+  post("/positions/:symbol/leverage", {
     access: "TRADE",
     summary: "Set the leverage of a symbol",
     parameter: SymbolName,
@@ -105,9 +97,7 @@ export const leverageRoute = (context: Context): Route =>
   });
 
 export const marginModeRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/positions/:symbol/margin-mode",
+  post("/positions/:symbol/margin-mode", {
     access: "TRADE",
     summary: "Set the margin mode of a symbol: cross or isolated",
     cost: ORDER_COST,
@@ -119,9 +109,7 @@ export const marginModeRoute = (context: Context): Route =>
   });
 
 export const marginRoute = (context: Context): Route =>
-  route({
-    method: "POST",
-    path: "/positions/:symbol/margin",
+  post("/positions/:symbol/margin", {
     access: "TRADE",
     summary: "Add margin to an isolated position, or remove some",
     cost: ORDER_COST,

@@ -16,23 +16,7 @@ export interface Context {
   readonly engine: Engine;
   readonly symbols: Symbols;
   /** The history index lags behind: await historyCaughtUp() before a read. */
-  readonly history: Pick<
-    History,
-    | "orderById"
-    | "orderByClientId"
-    | "ordersOf"
-    | "fillsOf"
-    | "fillsOfOrder"
-    | "transfersOf"
-    | "tradesOf"
-    | "liquidationsOf"
-    | "candles"
-    | "fundingRatesOf"
-    | "fundingOf"
-    | "fundMovements"
-    | "openInterestOf"
-    | "ledgerOf"
-  >;
+  readonly history: Omit<History, "minuteCandles">;
   readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson">;
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;

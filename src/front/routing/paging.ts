@@ -8,7 +8,7 @@ import { historyCaughtUp } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { listJson } from "../json/json-writers.ts";
 import type { Context } from "./context.ts";
-import { type Route, type RouteSpec, route } from "./route.ts";
+import { get, type Route, type RouteSpec } from "./route.ts";
 
 /** A page takes some milliseconds: a filter that drops nearly all rows reads thousands of them. */
 const PAGES_PER_ITERATION = 1;
@@ -62,8 +62,7 @@ export async function readPage<Query extends ListQuery, Row>(
   }
 }
 
-interface ListSpec<Q extends TObject, Row>
-  extends Pick<RouteSpec<Q, TObject>, "path" | "access" | "summary" | "errors"> {
+interface ListSpec<Q extends TObject, Row> extends Pick<RouteSpec<Q, TObject>, "access" | "summary" | "errors"> {
   readonly query: Q;
   readonly reply: TSchema;
   read(query: HistoryQuery<Static<Q>>, principal: Principal): Page<Row>;
@@ -74,11 +73,11 @@ interface ListSpec<Q extends TObject, Row>
 /** A GET route that answers with one page of the history and the cursor of the next one. */
 export const listRoute = <Q extends TObject, Row>(
   context: Context,
+  path: string,
   { reply, read, print, ...spec }: ListSpec<Q, Row>,
 ): Route =>
-  route<Q>({
+  get<Q>(path, {
     ...spec,
-    method: "GET",
     replies: { 200: reply },
     async handle({ call, principal, query }) {
       const page = await readPage(context, call, query, (historyQuery) => read(historyQuery, principal));

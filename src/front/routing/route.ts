@@ -21,9 +21,6 @@ export interface RouteRequest<Q extends TObject, B extends TObject> {
 
 /** The declaration of an endpoint. The router, the rate limits and openapi.json are made from it. */
 export interface RouteSpec<Q extends TObject, B extends TObject> {
-  readonly method: Method;
-  /** Below BASE_PATH. One segment may be a parameter: "/orders/:id". */
-  readonly path: string;
   readonly access: Access;
   readonly summary: string;
   /** Markdown. Adds to the summary. */
@@ -56,12 +53,29 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   handle(request: RouteRequest<Q, B>): void | Promise<void>;
 }
 
+interface Place {
+  readonly method: Method;
+  /** Below BASE_PATH. One segment may be a parameter: "/orders/:id". */
+  readonly path: string;
+}
+
 /** A route with any query and body. */
-export type Route = RouteSpec<TObject, TObject>;
+export type Route = Place & RouteSpec<TObject, TObject>;
 
 /** Declares a route. The types of its query and body come from their schemas. */
-export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
+export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: Place & RouteSpec<Q, B>): Route =>
   spec as unknown as Route;
+
+const declare =
+  (method: Method) =>
+  <Q extends TObject = TObject, B extends TObject = TObject>(path: string, spec: RouteSpec<Q, B>): Route =>
+    route({ method, path, ...spec });
+
+export const get = declare("GET");
+export const post = declare("POST");
+export const put = declare("PUT");
+export const patch = declare("PATCH");
+export const del = declare("DELETE");
 
 /** The cost of a call. Without a declared one, a page of a list costs more than other reads. */
 export function costOf({ cost, access, method, path, query }: Route): Cost {
