@@ -1,7 +1,8 @@
 import type { TSchema } from "typebox";
-import { tagOf } from "../front/documents/openapi.ts";
+import { accessText, tagOf } from "../front/documents/openapi.ts";
 import { TAGS } from "../front/documents/prose.ts";
 import { errorsOf } from "../front/documents/route-errors.ts";
+import { describe } from "../front/documents/schemas.ts";
 import { type Access, costOf, type Route } from "../front/routing/route.ts";
 import type { ErrorCode } from "../wire/error-codes.ts";
 import { anchor, code, fieldsTable, page, table } from "./markdown.ts";
@@ -15,7 +16,7 @@ export function endpointsPage(routes: readonly Route[]): string {
     ["endpoint", "who may call it", "summary"],
     routes.map((route) => [
       `[${code(nameOf(route))}](#${anchor(nameOf(route))})`,
-      accessText(route.access),
+      callers(route.access),
       route.summary,
     ]),
   );
@@ -60,7 +61,7 @@ function endpointText(name: string, route: Route): string {
   const { path, parameter, query, body, bodyOptional = false, replies } = route;
   const [, segment] = /:(\w+)/.exec(path) ?? [];
   const takes = [
-    ...(segment === undefined ? [] : [`Path: ${code(segment)}. ${describe(parameter)}`.trim()]),
+    ...(segment === undefined ? [] : [`Path: ${code(segment)}. ${describe(parameter ?? {})}`.trim()]),
     ...(query === undefined ? [] : ["Query:", fieldsTable(query)]),
     ...(body === undefined ? [] : [bodyOptional ? "Body (may be left out):" : "Body:", fieldsTable(body)]),
   ];
@@ -69,7 +70,7 @@ function endpointText(name: string, route: Route): string {
     return [`answer ${status}`, texts.join(" Or: ")];
   });
   const cost = route.access === "OPERATOR" ? [] : [["cost", costText(costOf(route))]];
-  const facts = [["access", accessSentence(route.access)], ...cost, ...answers, ...errorRows(route)];
+  const facts = [["access", accessText(route.access)], ...cost, ...answers, ...errorRows(route)];
   return [
     `### ${code(name)}`,
     `${route.summary}.`,
@@ -82,17 +83,8 @@ function endpointText(name: string, route: Route): string {
 /** Descriptions are written for `/docs`, beside which the exchange serves asyncapi.json. */
 const absolute = (text: string): string => text.replaceAll("[asyncapi.json](asyncapi.json)", "`/v1/asyncapi.json`");
 
-const describe = (schema: TSchema | undefined): string => (schema as { description?: string })?.description ?? "";
-
-function accessText(access: Access): string {
+function callers(access: Access): string {
   if (access === "PUBLIC") return "everyone";
   if (access === "SESSION") return "session";
   return access === "OPERATOR" ? "operator token" : `session or key with ${access}`;
-}
-
-function accessSentence(access: Access): string {
-  if (access === "PUBLIC") return "Public.";
-  if (access === "SESSION") return "Needs a wallet session. An API key is not enough.";
-  if (access === "OPERATOR") return "Needs the operator token.";
-  return `Needs a session, or an API key with the permission ${code(access)}.`;
 }

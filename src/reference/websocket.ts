@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import { describe } from "../front/documents/schemas.ts";
 import { CHANNEL_TEXTS } from "../front/documents/socket-prose.ts";
 import { type SocketRequest, socketRequests } from "../front/documents/socket-requests.ts";
 import type { Route } from "../front/routing/route.ts";
@@ -30,10 +31,7 @@ export function channelsPage(): string {
 }
 
 function channelText(name: ChannelName): string {
-  const messages = Object.entries<TSchema>(STREAMS[name]).map(([kind, schema]) => [
-    code(kind),
-    (schema as { description?: string }).description ?? "",
-  ]);
+  const messages = Object.entries<TSchema>(STREAMS[name]).map(([kind, schema]) => [code(kind), describe(schema)]);
   return [
     `## ${code(name)}`,
     CHANNEL_TEXTS[name],

@@ -5,9 +5,11 @@ import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
 import { SOCKET_PATH } from "../common/paths.ts";
 import type { Route } from "../routing/route.ts";
 import { errorTable } from "./route-errors.ts";
-import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
+import { describe, exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
 import { type SocketRequest, socketRequests } from "./socket-requests.ts";
+
+const CHANNEL_NAMES = Object.keys(STREAMS) as ChannelName[];
 
 /** The AsyncAPI 3.0 document of the WebSocket. Trading requests take their texts and codes from `routes`. */
 export function asyncApiDocument(routes: readonly Route[], version: string): Json {
@@ -21,7 +23,7 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
     channels[name] = { address: SOCKET_PATH, title: name, description, messages };
     for (const request of channelRequests) operations[camel(request.op)] = requestOperation(request);
   }
-  for (const name of Object.keys(STREAMS) as ChannelName[]) {
+  for (const name of CHANNEL_NAMES) {
     channels[name] = streamChannel(name, printer);
     operations[name] = streamOperation(name);
   }
@@ -107,11 +109,14 @@ function streamChannel(name: ChannelName, printer: SchemaPrinter): Json {
   return {
     address: SOCKET_PATH,
     title: name,
-    description: `${CHANNEL_TEXTS[name]}${PRIVATE_CHANNELS.has(name) ? " Needs `auth` with the permission READ." : ""}`,
+    description: streamDescription(name),
     messages: Object.fromEntries(messages),
     "x-subscription": printer.print(CHANNELS[name], "CLIENT"),
   };
 }
+
+const streamDescription = (name: ChannelName): string =>
+  `${CHANNEL_TEXTS[name]}${PRIVATE_CHANNELS.has(name) ? " Needs `auth` with the permission READ." : ""}`;
 
 const streamOperation = (name: ChannelName): Json => ({
   action: "send",
@@ -121,77 +126,31 @@ const streamOperation = (name: ChannelName): Json => ({
   messages: Object.keys(STREAMS[name]).map((kind) => ({ $ref: `#/channels/${name}/messages/${kind}` })),
 });
 
-const describe = (schema: TSchema): string => (schema as { description?: string }).description ?? "";
-
-interface AsyncApi {
-  info: { description: string };
-  channels: Record<string, Channel>;
-  operations: Record<string, Operation>;
-}
-interface Channel {
-  description: string;
-  messages: Record<string, Message>;
-}
-interface Message {
-  summary: string;
-  description?: string;
-  examples: { payload: unknown }[];
-}
-interface Operation {
-  action: "receive" | "send";
-  title: string;
-  summary: string;
-  description?: string;
-  channel: { $ref: string };
-  messages: { $ref: string }[];
-  reply?: { messages: { $ref: string }[] };
-}
-
-/** asyncapi.json as Markdown with its examples, for readers of openapi.json. */
-export function socketMarkdown(document: Json): string {
-  const { info, channels, operations } = document as unknown as AsyncApi;
-  const all = Object.values(operations);
-  const requests = all.filter(({ action }) => action === "receive").map((each) => requestText(each, channels));
-  const streams = all.filter(({ action }) => action === "send").map((each) => streamText(each, channels));
-  return [
+/** The content of asyncapi.json as Markdown with its examples, for readers of openapi.json. */
+export const socketMarkdown = (routes: readonly Route[]): string =>
+  [
     "[asyncapi.json](asyncapi.json) has the same content, and the schema of every message.",
-    info.description,
-    ...requests,
-    ...streams,
+    SOCKET_INTRODUCTION,
+    ...socketRequests(routes).map(requestText),
+    ...CHANNEL_NAMES.map(streamText),
   ].join("\n\n");
-}
 
-function requestText(
-  { title, summary, description, messages, reply }: Operation,
-  channels: AsyncApi["channels"],
-): string {
-  const [request] = resolve(messages, channels);
-  const [answer, error] = resolve(reply?.messages ?? [], channels);
-  return [
-    `### ${title}`,
+const requestText = ({ op, summary, description, examples, answer, errors }: SocketRequest): string =>
+  [
+    `### ${op}`,
     description === undefined ? `${summary}.` : `${summary}. ${description}`,
-    ...(request?.examples ?? []).map(({ payload }) => json(payload)),
+    ...examples.map(jsonBlock),
     "Answer:",
-    ...(answer?.examples ?? []).map(({ payload }) => json(payload)),
+    jsonBlock(exampleOf(answer)),
     "Errors:",
-    error?.description ?? "",
+    errorTable(errors),
   ].join("\n\n");
-}
 
-function streamText({ title, channel, messages }: Operation, channels: AsyncApi["channels"]): string {
-  const { description = "" } = channels[channel.$ref.split("/").at(-1) ?? ""] ?? {};
-  const shown = resolve(messages, channels).flatMap(({ summary, examples }) => [
-    summary,
-    ...examples.map(({ payload }) => json(payload)),
-  ]);
-  return [`### ${title}`, description, ...shown].join("\n\n");
-}
+const streamText = (name: ChannelName): string =>
+  [
+    `### ${name}`,
+    streamDescription(name),
+    ...Object.values<TSchema>(STREAMS[name]).flatMap((schema) => [describe(schema), jsonBlock(exampleOf(schema))]),
+  ].join("\n\n");
 
-function resolve(references: readonly { $ref: string }[], channels: AsyncApi["channels"]): Message[] {
-  return references.flatMap(({ $ref }) => {
-    const [, , channel = "", , name = ""] = $ref.split("/");
-    return channels[channel]?.messages[name] ?? [];
-  });
-}
-
-const json = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+const jsonBlock = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;

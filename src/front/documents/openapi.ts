@@ -4,7 +4,7 @@ import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
 import { type Access, costOf, type Route } from "../routing/route.ts";
-import { asyncApiDocument, socketMarkdown } from "./asyncapi.ts";
+import { socketMarkdown } from "./asyncapi.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
@@ -32,7 +32,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: BASE_PATH, description: "This exchange." }],
-    tags: Object.entries({ ...TAGS, [SOCKET_TAG]: socketMarkdown(asyncApiDocument(routes, version)) })
+    tags: Object.entries({ ...TAGS, [SOCKET_TAG]: socketMarkdown(routes) })
       .filter(([name]) => tags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
@@ -117,7 +117,7 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     summary: route.summary,
     description,
     tags: [tagOf(route)],
-    security: security(route.access),
+    security: ACCESS[route.access]?.security ?? CREDENTIALS,
     ...(isLimited(route) && { "x-rate-limit": costOf(route) }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: requestBody(route, route.body, printer) }),
@@ -144,31 +144,16 @@ export function tagOf(route: Route): string {
   return first in TAGS ? first : "exchange";
 }
 
-function accessText(access: Access): string {
-  switch (access) {
-    case "PUBLIC":
-      return "Public.";
-    case "SESSION":
-      return "Needs a wallet session; an API key is not enough.";
-    case "OPERATOR":
-      return "Needs the operator's token.";
-    default:
-      return `Needs a session, or an API key with the permission ${access}.`;
-  }
-}
+/** The text about a route's callers, and the security schemes that they may use. */
+const ACCESS: Readonly<Record<string, { text: string; security: Json[] }>> = {
+  PUBLIC: { text: "Public.", security: [] },
+  SESSION: { text: "Needs a wallet session; an API key is not enough.", security: [{ session: [] }] },
+  OPERATOR: { text: "Needs the operator's token.", security: [{ operator: [] }] },
+};
+const CREDENTIALS: Json[] = [{ session: [] }, { apiKey: [], timestamp: [], signature: [] }];
 
-function security(access: Access): Json[] {
-  switch (access) {
-    case "PUBLIC":
-      return [];
-    case "SESSION":
-      return [{ session: [] }];
-    case "OPERATOR":
-      return [{ operator: [] }];
-    default:
-      return [{ session: [] }, { apiKey: [], timestamp: [], signature: [] }];
-  }
-}
+export const accessText = (access: Access): string =>
+  ACCESS[access]?.text ?? `Needs a session, or an API key with the permission ${access}.`;
 
 function pathParameters(route: Route, printer: SchemaPrinter): Json[] {
   const name = /:(\w+)/.exec(route.path)?.[1];
@@ -199,7 +184,7 @@ function parameter(name: string, place: string, required: boolean, schema: TSche
 }
 
 function headerParameters({ access }: Route): Json[] {
-  if (access === "PUBLIC" || access === "SESSION" || access === "OPERATOR") return [];
+  if (access in ACCESS) return [];
   return [
     {
       name: "X-Recv-Window",

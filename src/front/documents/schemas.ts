@@ -72,6 +72,8 @@ function isTextEnum(schema: object): boolean {
   return Array.isArray(values) && values.every((value) => typeof value === "string");
 }
 
+export const describe = (schema: TSchema): string => (schema as { description?: string }).description ?? "";
+
 interface SchemaKeywords {
   const?: unknown;
   default?: unknown;
@@ -88,29 +90,21 @@ interface SchemaKeywords {
 
 /** A value that the schema allows, built from the examples of all its fields, or of the required ones. */
 export function exampleOf(schema: TSchema, parts: "ALL" | "REQUIRED" = "ALL"): unknown {
-  const {
-    const: constant,
-    default: defaultValue,
-    enum: values,
-    examples,
-    anyOf,
-    items,
-    ...rest
-  } = schema as SchemaKeywords;
-  const example = [constant, examples?.[0], defaultValue, values?.[0]].find((each) => each !== undefined);
+  const words: SchemaKeywords = schema;
+  const example = [words.const, words.examples?.[0], words.default, words.enum?.[0]].find((each) => each !== undefined);
   if (example !== undefined) return example;
-  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], parts);
-  switch (rest.type) {
+  if (words.anyOf?.[0] !== undefined) return exampleOf(words.anyOf[0], parts);
+  switch (words.type) {
     case "object": {
-      const shown = Object.entries(rest.properties ?? {}).filter(
-        ([name]) => parts === "ALL" || rest.required?.includes(name) === true,
+      const shown = Object.entries(words.properties ?? {}).filter(
+        ([name]) => parts === "ALL" || words.required?.includes(name) === true,
       );
       return Object.fromEntries(shown.map(([name, each]) => [name, exampleOf(each, parts)]));
     }
     case "array":
-      return Array.from({ length: rest.minItems ?? 1 }, () => exampleOf(items ?? {}, parts));
+      return Array.from({ length: words.minItems ?? 1 }, () => exampleOf(words.items ?? {}, parts));
     case "integer":
-      return rest.minimum ?? 0;
+      return words.minimum ?? 0;
     case "boolean":
       return false;
     case "string":
