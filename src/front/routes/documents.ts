@@ -10,11 +10,11 @@ import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
 import { get, type Route } from "../routing/route.ts";
 
-/** The interactive reference: Scalar from its npm package. It loads nothing from other hosts. */
+// The interactive reference: Scalar from its npm package. It loads nothing from other hosts.
 
 /** Below BASE_PATH. */
-export const DOCS_PATH = "/docs";
-export const SCRIPT_PATH = `${DOCS_PATH}/scalar.js`;
+const DOCS_PATH = "/docs";
+const SCRIPT_PATH = `${DOCS_PATH}/scalar.js`;
 
 const CONFIGURATION = {
   withDefaultFonts: false,
@@ -30,7 +30,7 @@ const CONFIGURATION = {
 };
 
 /** Scalar needs inline styles. Everything else comes from this host, and only Scalar's script may run. */
-export const CONTENT_SECURITY_POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -42,7 +42,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-export const REFERENCE_PAGE = `<!doctype html>
+const REFERENCE_PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -64,35 +64,15 @@ function attribute(value: object): string {
 }
 
 /** Scalar's own bundle for browsers. */
-export function readReferenceScript(): Promise<Buffer> {
+function readReferenceScript(): Promise<Buffer> {
   const main = createRequire(import.meta.url).resolve("@scalar/api-reference");
   return readFile(join(dirname(main), "browser", "standalone.js"));
 }
 
 const compress = promisify(gzip);
 
-/** A constant reply body, plain and compressed. */
-export interface Asset {
-  readonly contentType: string;
-  readonly plain: Uint8Array;
-  readonly gzipped: Uint8Array;
-}
-
-/** Compresses once, in the thread pool of Node.js. */
-export async function makeAsset(contentType: string, text: string | Uint8Array): Promise<Asset> {
-  const plain = Buffer.from(text);
-  return { contentType, plain, gzipped: await compress(plain) };
-}
-
-export function replyAsset(call: Call, { contentType, plain, gzipped }: Asset): void {
-  call.header("Vary", "Accept-Encoding");
-  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(call.acceptEncoding);
-  if (takesGzip) call.header("Content-Encoding", "gzip");
-  call.reply(200, takesGzip ? gzipped : plain, contentType);
-}
-
 /** Calls `make` at the first use and keeps its result. A failed call is repeated at the next use. */
-export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
+function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
     made ??= make().catch((thrown) => {
@@ -107,11 +87,11 @@ const JSON_TYPE = "application/json";
 
 /** A constant document. */
 interface Page {
-  readonly path: string;
   readonly summary: string;
   readonly reply: TSchema;
   readonly contentType: string;
-  readonly maxAgeSeconds: number;
+  /** Default: a browser asks again each time. */
+  readonly maxAgeSeconds?: number;
   /** Called at the first request. */
   read(): string | Promise<Uint8Array>;
 }
@@ -120,32 +100,25 @@ interface Page {
 export function documentRoutes(routes: readonly Route[], version: string): Route[] {
   const anyObject = (description: string) => Type.Object({}, { description, additionalProperties: true });
   const documents = [
-    page({
-      path: "/openapi.json",
+    page("/openapi.json", {
       summary: "This document: the REST API",
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
-      maxAgeSeconds: 0,
       read: () => openApi,
     }),
-    page({
-      path: "/asyncapi.json",
+    page("/asyncapi.json", {
       summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
-      maxAgeSeconds: 0,
       read: () => asyncApi,
     }),
-    page({
-      path: DOCS_PATH,
+    page(DOCS_PATH, {
       summary: "The interactive reference",
       reply: Type.String({ description: "A page for browsers." }),
       contentType: "text/html; charset=utf-8",
-      maxAgeSeconds: 0,
       read: () => REFERENCE_PAGE,
     }),
-    page({
-      path: SCRIPT_PATH,
+    page(SCRIPT_PATH, {
       summary: "The script of the interactive reference",
       reply: Type.String({ description: "Scalar." }),
       contentType: "text/javascript; charset=utf-8",
@@ -160,22 +133,29 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
   return documents;
 }
 
-function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page): Route {
-  const asset = lazy(async () => makeAsset(contentType, await read()));
+function page(path: string, { summary, reply, contentType, maxAgeSeconds = 0, read }: Page): Route {
+  // Compressed once, in the thread pool of Node.js.
+  const content = lazy(async () => {
+    const plain = Buffer.from(await read());
+    return { plain, gzipped: await compress(plain) };
+  });
   return get(path, {
     access: "PUBLIC",
     summary,
     replies: { 200: reply },
     contentType,
     async handle({ call }) {
-      const made = await asset();
+      const { plain, gzipped } = await content();
       call.header("Cache-Control", maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`);
       call.header("X-Content-Type-Options", "nosniff");
       if (contentType !== JSON_TYPE) {
         call.header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
         call.header("Referrer-Policy", "no-referrer");
       }
-      replyAsset(call, made);
+      call.header("Vary", "Accept-Encoding");
+      const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(call.acceptEncoding);
+      if (takesGzip) call.header("Content-Encoding", "gzip");
+      call.reply(200, takesGzip ? gzipped : plain, contentType);
     },
   });
 }

@@ -7,9 +7,9 @@ import type { Limits } from "../auth/limits.ts";
 import type { Wallets } from "../auth/wallet.ts";
 import { ApiError } from "../common/errors.ts";
 import type { ClientOrderIds } from "../exchange/client-order-ids.ts";
-import type { Credentials } from "../exchange/credentials.ts";
+import type { Credentials, Principal } from "../exchange/credentials.ts";
 import type { MarketData } from "../exchange/market.ts";
-import type { Log } from "../http/answer.ts";
+import type { Answer, Log } from "../http/answer.ts";
 
 /** Everything that the routes need. */
 export interface Context {
@@ -29,6 +29,14 @@ export interface Context {
   isReady(): boolean;
   readonly log: Log;
 }
+
+/** Executes an operation of the principal, and answers now or later. */
+export type Operation<Inputs extends unknown[]> = (
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  ...inputs: Inputs
+) => void | Promise<void>;
 
 /** The instruments, by symbol and by id. */
 export class Symbols {

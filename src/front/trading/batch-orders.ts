@@ -12,7 +12,7 @@ import { refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { checkAmendment, readAmendment, withField } from "./change-orders.ts";
-import { instrumentOf, notOpenError, readOrderId, readReference } from "./find-orders.ts";
+import { instrumentOf, notOpenError, type OrderName, readOrderId, readReference } from "./find-orders.ts";
 import { duplicateJson, isDuplicate, placedJson } from "./order-replies.ts";
 import { readNewOrder, reserveClientOrderId } from "./place-order.ts";
 
@@ -20,7 +20,7 @@ import { readNewOrder, reserveClientOrderId } from "./place-order.ts";
 interface PendingItem {
   readonly command: BatchItem;
   /** The order that an AMEND or CANCEL names, and the field that names it. */
-  readonly target: { readonly reference: string; readonly field: string } | null;
+  readonly target: OrderName | null;
   /** Set when the item was refused before it was sent. */
   refusal: ApiError | null;
   /** The item's clientOrderId is reserved until the symbol has answered. */
@@ -47,10 +47,7 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
   reserveIds(context, principal.accountId, instrument, batch);
   const sent = batch.filter(({ refusal }) => refusal === null);
   if (sent.length === 0) return replyResults(context, answer, batch.map(refusalOf));
-  const command = {
-    ...blank(OrderBatch),
-    items: sent.map(({ command }) => command),
-  };
+  const command = { ...blank(OrderBatch), items: sent.map(({ command }) => command) };
   const read = (transaction: ReleasedTransaction): void => {
     const replies = splitReplies(transaction);
     let next = 0;
@@ -105,7 +102,7 @@ function readIds(
   context: Context,
   instrument: Instrument,
   { orderId, clientOrderId }: Pick<Static<typeof AmendItem> | Static<typeof CancelItem>, "orderId" | "clientOrderId">,
-): { target: { reference: string; field: string }; ids: { orderId: number; clientOrderId: string } } {
+): { target: OrderName; ids: { orderId: number; clientOrderId: string } } {
   const target = readReference({ orderId, clientOrderId });
   const id = orderId === undefined ? 0 : readOrderId(context, orderId);
   const owner = id === 0 ? instrument : instrumentOf(context, id);
@@ -160,10 +157,9 @@ function resultOf(
   const { reply, from, to } = itemReply;
   const refusal = refusalIn(reply, instrument);
   if (refusal !== null && target !== null) {
-    const { reference, field } = target;
     if (refusal.code === "ORDER_NOT_FOUND")
-      return notOpenError(context, command.accountId, reference, field, instrument).then(refused);
-    return refused(withField(field, refusal));
+      return notOpenError(context, command.accountId, target, instrument).then(refused);
+    return refused(withField(target.field, refusal));
   }
   if (refusal !== null) return refused(refusal);
   if (isDuplicate(reply)) return duplicateJson(context, instrument, reply.orderId).then((order) => done(200, order));

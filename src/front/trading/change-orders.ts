@@ -5,7 +5,7 @@ import { AmendOrder, CancelAfter, CancelAll, CancelOrder } from "../../core/prot
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { Done, OrderView } from "../../core/protocol/replies.ts";
-import type { AmendOrderBody, CancelAfterBody, CancelAllQuery } from "../../wire/schema/orders.ts";
+import type { AmendOrderBody as AmendOrderSchema, CancelAfterBody, CancelAllQuery } from "../../wire/schema/orders.ts";
 import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
@@ -13,17 +13,23 @@ import { firstReply, mapReplies, refusalIn, replyOf, requestEach, requestFor } f
 import type { Answer } from "../http/answer.ts";
 import { readPrice, readQuantity } from "../json/amounts.ts";
 import { orderJson } from "../json/json-writers.ts";
-import type { Context } from "../routing/context.ts";
-import { findOpenOrder, instrumentOf, isClientId, notOpenError, readClientId, readOrderId } from "./find-orders.ts";
+import type { Context, Operation } from "../routing/context.ts";
+import {
+  findOpenOrder,
+  instrumentOf,
+  isClientId,
+  notOpenError,
+  type OrderName,
+  readClientId,
+  readOrderId,
+} from "./find-orders.ts";
 import { replyPlaced } from "./order-replies.ts";
 import { readCallbackRate } from "./parsing/conditional-order.ts";
 import { readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 
-/** An order that a request names: in the form of a path parameter, and the field for errors. */
-export interface OrderName {
-  readonly reference: string;
-  readonly field: string;
-}
+type View = MessageOf<typeof OrderView>;
+type AmendOrderBody = Static<typeof AmendOrderSchema>;
+type CancelFilter = Static<typeof CancelAllQuery>;
 
 /** How a command names an order. One of the two is set. */
 type OrderIds = Pick<MessageOf<typeof CancelOrder>, "orderId" | "clientOrderId">;
@@ -62,13 +68,8 @@ export function resolveOrder(
   return owner === undefined ? search() : proceed(owner, { orderId: 0, clientOrderId }, search);
 }
 
-async function refuseNotOpen(
-  context: Context,
-  answer: Answer,
-  accountId: number,
-  { reference, field }: OrderName,
-): Promise<void> {
-  answer.refuse(await notOpenError(context, accountId, reference, field));
+async function refuseNotOpen(context: Context, answer: Answer, accountId: number, name: OrderName): Promise<void> {
+  answer.refuse(await notOpenError(context, accountId, name));
 }
 
 /** The refusal with the request's name for the order's field. The engine always names `id`. */
@@ -96,20 +97,13 @@ export function requestOrderChange(
   });
 }
 
-/** Amends an open order. */
-export function amendOrder(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  name: OrderName,
-  body: Static<typeof AmendOrderBody>,
-): void | Promise<void> {
+export const amendOrder: Operation<[OrderName, AmendOrderBody]> = (context, answer, principal, name, body) => {
   checkAmendment(body);
   return resolveOrder(context, answer, principal, name, (instrument, ids, notFound) => {
     const command = { ...readAmendment(principal, instrument, body), ...ids };
     sendAmendment(context, answer, instrument, command, name, notFound);
   });
-}
+};
 
 /** Answers with the amended order and its fills. */
 export function sendAmendment(
@@ -120,15 +114,8 @@ export function sendAmendment(
   name: OrderName,
   notFound?: NotFound,
 ): void {
-  requestOrderChange(
-    context,
-    answer,
-    instrument,
-    command,
-    name,
-    (transaction) => replyPlaced(answer, instrument, transaction, 200),
-    notFound,
-  );
+  const reply = (transaction: ReleasedTransaction): void => replyPlaced(answer, instrument, transaction, 200);
+  requestOrderChange(context, answer, instrument, command, name, reply, notFound);
 }
 
 const CHANGES = [
@@ -143,7 +130,7 @@ const CHANGES = [
 ] as const;
 
 /** Throws MISSING_FIELD when the body changes nothing. */
-export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
+export function checkAmendment(body: AmendOrderBody): void {
   if (CHANGES.some((field) => body[field] !== undefined)) return;
   throw new ApiError("MISSING_FIELD", {
     field: "price",
@@ -155,7 +142,7 @@ export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
 export function readAmendment(
   principal: Principal,
   instrument: Instrument,
-  body: Static<typeof AmendOrderBody>,
+  body: AmendOrderBody,
 ): MessageOf<typeof AmendOrder> {
   const { displayQuantity, triggerPrice, activationPrice } = body;
   const command = {
@@ -175,15 +162,7 @@ export function readAmendment(
   return command;
 }
 
-type View = MessageOf<typeof OrderView>;
-
-/** Cancels an order. */
-export const cancelOrder = (
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  name: OrderName,
-): void | Promise<void> =>
+export const cancelOrder: Operation<[OrderName]> = (context, answer, principal, name) =>
   resolveOrder(context, answer, principal, name, (instrument, ids, notFound) => {
     const command = { ...blank(CancelOrder), accountId: principal.accountId, ...ids };
     sendCancellation(context, answer, instrument, command, name, notFound);
@@ -198,11 +177,10 @@ export function sendCancellation(
   name: OrderName,
   notFound?: NotFound,
 ): void {
-  const reply = (transaction: ReleasedTransaction): void =>
-    answer.reply(
-      200,
-      orderJson(instrument, replyOf<View>(transaction, OrderView.code, instrument), transaction.sequence),
-    );
+  const reply = (transaction: ReleasedTransaction): void => {
+    const view = replyOf<View>(transaction, OrderView.code, instrument);
+    answer.reply(200, orderJson(instrument, view, transaction.sequence));
+  };
   requestOrderChange(context, answer, instrument, command, name, reply, notFound);
 }
 
@@ -210,12 +188,7 @@ export function sendCancellation(
  * Cancels every open order of the account, or those of a symbol or side, on the symbols that the principal may trade.
  * A refusal counts only when the request names the symbol. Otherwise one halted symbol must not fail the others' cancels.
  */
-export async function cancelOrders(
-  { engine, symbols }: Context,
-  answer: Answer,
-  principal: Principal,
-  filter: Static<typeof CancelAllQuery>,
-): Promise<void> {
+export const cancelOrders: Operation<[CancelFilter]> = async ({ engine, symbols }, answer, principal, filter) => {
   const { accountId } = principal;
   if (filter.symbol !== undefined) checkSymbol(principal, symbols.bySymbol(filter.symbol));
   const side = filter.side === undefined ? -1 : SIDES.indexOf(filter.side);
@@ -234,7 +207,7 @@ export async function cancelOrders(
   );
   const rows = canceled.flat();
   answer.reply(200, `{"canceled":${rows.length},"data":[${rows.join(",")}]}`);
-}
+};
 
 /** A shorter timeout could end between two messages of a client. */
 const MIN_TIMEOUT_MS = 1000;

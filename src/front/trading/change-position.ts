@@ -1,25 +1,19 @@
-import type { Static } from "typebox";
+import type { Static, TSchema } from "typebox";
 import { MARGIN_MODES } from "../../core/base/enums.ts";
 import { ClosePosition, MoveMargin, SetLeverage, SetMarginMode } from "../../core/protocol/commands.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { LeverageView, MarginModeView, PositionView } from "../../core/protocol/replies.ts";
 import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
 import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
-import type { Principal } from "../exchange/credentials.ts";
 import { replyOf, requestFor } from "../exchange/request.ts";
-import type { Answer } from "../http/answer.ts";
 import { readPrice, readQuantity, readSignedAmount } from "../json/amounts.ts";
 import { positionJson } from "../json/json-writers.ts";
-import type { Context } from "../routing/context.ts";
+import type { Operation } from "../routing/context.ts";
 import { replyPlaced } from "./order-replies.ts";
 
-export function closePosition(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof ClosePositionBody>,
-): void {
+type PositionChange<Body extends TSchema> = Operation<[symbol: string, body: Static<Body>]>;
+
+export const closePosition: PositionChange<typeof ClosePositionBody> = (context, answer, principal, symbol, body) => {
   const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const command = {
@@ -30,15 +24,9 @@ export function closePosition(
     expiresAt: body.expiresAt ?? 0,
   };
   requestFor(context, answer, instrument.id, command, (transaction) => replyPlaced(answer, instrument, transaction));
-}
+};
 
-export function setLeverage(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof LeverageBody>,
-): void {
+export const setLeverage: PositionChange<typeof LeverageBody> = (context, answer, principal, symbol, body) => {
   const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   checkLeverage(principal, body.leverage);
@@ -48,15 +36,9 @@ export function setLeverage(
     const { leverage } = replyOf<MessageOf<typeof LeverageView>>(transaction, LeverageView.code, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
   });
-}
+};
 
-export function setMarginMode(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof MarginModeBody>,
-): void {
+export const setMarginMode: PositionChange<typeof MarginModeBody> = (context, answer, principal, symbol, body) => {
   const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const marginMode = MARGIN_MODES.indexOf(body.mode);
@@ -66,15 +48,9 @@ export function setMarginMode(
     const view = replyOf<MessageOf<typeof MarginModeView>>(transaction, MarginModeView.code, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, marginMode: MARGIN_MODES[view.marginMode] }));
   });
-}
+};
 
-export function moveMargin(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof MarginBody>,
-): void {
+export const moveMargin: PositionChange<typeof MarginBody> = (context, answer, principal, symbol, body) => {
   const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const amountQuanta = readSignedAmount(body.amount);
@@ -85,4 +61,4 @@ export function moveMargin(
     const moved = { ...view, sequence: view.sequence || transaction.sequence };
     answer.reply(200, positionJson(instrument, moved, view.duplicate === 1 ? ',"duplicate":true' : ""));
   });
-}
+};

@@ -139,8 +139,7 @@ export async function findInHistory(
 export async function notOpenError(
   context: Context,
   accountId: number,
-  reference: string,
-  field: string,
+  { reference, field }: OrderName,
   of?: Instrument,
 ): Promise<ApiError> {
   const closed = await findInHistory(context, accountId, reference);
@@ -156,16 +155,15 @@ export function instrumentOf({ symbols }: Pick<Context, "symbols">, orderId: num
   return instrument;
 }
 
-interface OrderIds {
-  orderId: string | undefined;
-  clientOrderId: string | undefined;
+/** An order that a request names: in the form of a path parameter, and the field for errors. */
+export interface OrderName {
+  readonly reference: string;
+  readonly field: string;
 }
 
-/** The order in the form of a path parameter, and the field of the request that names it. */
-export function readReference({ orderId, clientOrderId }: Partial<OrderIds>): {
-  reference: string;
-  field: keyof OrderIds;
-} {
+type SentIds = Partial<Record<"orderId" | "clientOrderId", string | undefined>>;
+
+export function readReference({ orderId, clientOrderId }: SentIds): OrderName {
   if (orderId !== undefined && clientOrderId !== undefined)
     throw badCombination("clientOrderId", "orderId and clientOrderId are both set. Send one of the two.");
   if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };

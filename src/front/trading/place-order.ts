@@ -1,7 +1,7 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { isConditional, ORDER_TYPES } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
-import { DryRunOrder, type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/commands.ts";
+import { DryRunOrder, PlaceOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { DryRunResult, OrderView } from "../../core/protocol/replies.ts";
@@ -18,6 +18,8 @@ import { readConditionalOrder } from "./parsing/conditional-order.ts";
 import { isExtended, readExtendedOrder } from "./parsing/extended-order.ts";
 import { readOrder, setKeyLimits } from "./parsing/order-fields.ts";
 
+type NewOrder = MessageOf<typeof DryRunOrder>["order"];
+
 /** Places an order of any type, or makes a dry run of it. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
   const instrument = context.symbols.bySymbol(body.symbol);
@@ -31,30 +33,21 @@ export function placeOrder(context: Context, answer: Answer, principal: Principa
  * The command that places an order of any type. It is reused, so encode it before the next call. Throws an ApiError when
  * fields contradict each other or are not a whole number of ticks or lots.
  */
-export function readNewOrder(
-  principal: Principal,
-  instrument: Instrument,
-  body: PlaceOrderBody,
-): MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended> {
-  if (isConditional(ORDER_TYPES.indexOf(body.type))) return readConditionalOrder(principal, instrument, body);
-  return isExtended(body)
-    ? readExtendedOrder(principal, instrument, body)
-    : readPlainOrder(principal, instrument, body);
+export function readNewOrder(principal: Principal, instrument: Instrument, body: PlaceOrderBody): NewOrder {
+  const command = readFields(instrument, body);
+  command.accountId = principal.accountId;
+  setKeyLimits(command, principal);
+  return command;
 }
 
 // Reused for each order: the engine client has encoded it when request() returns.
-const command = blank(PlaceOrder);
+const plainOrder = blank(PlaceOrder);
 
-/** A LIMIT or MARKET order without extended fields. */
-function readPlainOrder(
-  principal: Principal,
-  instrument: Instrument,
-  body: PlaceOrderBody,
-): MessageOf<typeof PlaceOrder> {
-  command.accountId = principal.accountId;
-  readOrder(instrument, body, command);
-  setKeyLimits(command, principal);
-  return command;
+function readFields(instrument: Instrument, body: PlaceOrderBody): NewOrder {
+  if (isConditional(ORDER_TYPES.indexOf(body.type))) return readConditionalOrder(instrument, body);
+  if (isExtended(body)) return readExtendedOrder(instrument, body);
+  readOrder(instrument, body, plainOrder);
+  return plainOrder;
 }
 
 /** Places the order and answers with it, with its duplicate (same clientOrderId and body), or with a refusal. */
@@ -95,7 +88,7 @@ export function reserveClientOrderId(
 }
 
 /** Throws CLIENT_ORDER_ID_REUSED when the id was used on another symbol. */
-export function checkClientOrderId(
+function checkClientOrderId(
   { clientOrderIds }: Context,
   accountId: number,
   clientOrderId: string,
@@ -106,12 +99,7 @@ export function checkClientOrderId(
 }
 
 /** Answers with the expected result of an order, without placing it. */
-export function dryRunOrder(
-  context: Context,
-  answer: Answer,
-  instrument: Instrument,
-  order: MessageOf<typeof DryRunOrder>["order"],
-): void {
+function dryRunOrder(context: Context, answer: Answer, instrument: Instrument, order: NewOrder): void {
   if (order.clientOrderId !== "") checkClientOrderId(context, order.accountId, order.clientOrderId, instrument);
   requestFor(context, answer, instrument.id, { ...blank(DryRunOrder), order }, (transaction) => {
     const reply = firstReply(transaction);

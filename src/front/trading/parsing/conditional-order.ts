@@ -16,29 +16,13 @@ import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts"
 import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../../core/state/trailing.ts";
 import type { PlaceOrderBody } from "../../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../../common/errors.ts";
-import type { Principal } from "../../exchange/credentials.ts";
 import { readPrice, readShare } from "../../json/amounts.ts";
-import { checkMarket, checkPostOnly, readCommonFields, setKeyLimits } from "./order-fields.ts";
+import { checkMarket, checkPostOnly, readCommonFields } from "./order-fields.ts";
 import { extendHash, hashOrder } from "./order-hash.ts";
 
 /** The command of a conditional order: it waits in the engine for its trigger price. */
-export function readConditionalOrder(
-  principal: Principal,
-  instrument: Instrument,
-  body: PlaceOrderBody,
-): MessageOf<typeof PlaceTrigger> {
-  const command = { ...blank(PlaceTrigger), accountId: principal.accountId };
-  fillConditionalOrder(instrument, body, command);
-  setKeyLimits(command, principal);
-  return command;
-}
-
-/** Throws an ApiError when fields contradict each other or are not a whole number of ticks or lots. */
-function fillConditionalOrder(
-  instrument: Instrument,
-  body: PlaceOrderBody,
-  order: MessageOf<typeof PlaceTrigger>,
-): void {
+export function readConditionalOrder(instrument: Instrument, body: PlaceOrderBody): MessageOf<typeof PlaceTrigger> {
+  const order = blank(PlaceTrigger);
   order.orderType = ORDER_TYPES.indexOf(body.type);
   if (order.orderType === TRAILING_STOP_MARKET) readTrailing(instrument, body, order);
   else readTriggerPrice(instrument, body, order);
@@ -64,6 +48,7 @@ function fillConditionalOrder(
       order.triggerBy,
       ...(order.orderType === TRAILING_STOP_MARKET ? [order.callbackPpm, order.activationTicks] : []),
     ]);
+  return order;
 }
 
 function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {

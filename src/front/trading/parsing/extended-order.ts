@@ -14,9 +14,8 @@ import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts"
 import type { AttachedLeg, AttachedLegs } from "../../../core/protocol/payloads.ts";
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../../common/errors.ts";
-import type { Principal } from "../../exchange/credentials.ts";
 import { readPrice, readQuantity } from "../../json/amounts.ts";
-import { readOrder, readPriceMatch, setKeyLimits } from "./order-fields.ts";
+import { readOrder, readPriceMatch } from "./order-fields.ts";
 import { extendHash } from "./order-hash.ts";
 
 /** Whether the order has a field that the command PlaceOrder cannot hold. */
@@ -29,18 +28,8 @@ export const isExtended = (body: PlaceOrderBody): boolean =>
   body.timeInForce === TIMES_IN_FORCE[GTD];
 
 /** The command of an order with a goodTillDate, attached legs, a priceMatch or a displayQuantity. */
-export function readExtendedOrder(
-  principal: Principal,
-  instrument: Instrument,
-  body: PlaceOrderBody,
-): MessageOf<typeof PlaceExtended> {
-  const command = { ...blank(PlaceExtended), accountId: principal.accountId };
-  fillExtendedOrder(instrument, body, command);
-  setKeyLimits(command, principal);
-  return command;
-}
-
-function fillExtendedOrder(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceExtended>): void {
+export function readExtendedOrder(instrument: Instrument, body: PlaceOrderBody): MessageOf<typeof PlaceExtended> {
+  const order = blank(PlaceExtended);
   const { takeProfit, stopLoss } = body;
   checkGoodTillDate(body);
   if (body.reduceOnly === true && (takeProfit !== undefined || stopLoss !== undefined))
@@ -53,7 +42,7 @@ function fillExtendedOrder(instrument: Instrument, body: PlaceOrderBody, order: 
   order.goodTillDate = body.goodTillDate ?? 0;
   order.legs = readLegs(instrument, takeProfit, stopLoss);
   order.displayLots = readDisplay(instrument, body);
-  if (order.clientOrderId === "") return;
+  if (order.clientOrderId === "") return order;
   order.bodyHash = extendHash(order.bodyHash, [
     order.goodTillDate,
     ...legNumbers(order.legs?.takeProfit),
@@ -61,6 +50,7 @@ function fillExtendedOrder(instrument: Instrument, body: PlaceOrderBody, order: 
   ]);
   if (order.priceMatch !== 0 || order.displayLots !== 0)
     order.bodyHash = extendHash(order.bodyHash, [order.priceMatch, order.displayLots]);
+  return order;
 }
 
 /** GTD needs a goodTillDate, and a goodTillDate needs GTD. */
