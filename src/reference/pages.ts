@@ -23,7 +23,7 @@ export function referencePages(): Record<string, string> {
 }
 
 /** Every setting of `perpd start`: name, flag, environment variable, default. */
-export function settingsPage(): string {
+function settingsPage(): string {
   return page(
     "Settings",
     "A flag wins over its environment variable. The variable wins over the configuration file (`--config FILE`, JSON by setting name). The file wins over the default. [Settings](../operating/settings.md) explains how to choose them.",
@@ -45,7 +45,7 @@ function rowOf(name: SettingName): string[] {
 }
 
 /** Every error code: status, meaning, what to do. */
-export function errorsPage(): string {
+function errorsPage(): string {
   const rest = Object.keys(ERRORS).sort() as ErrorCode[];
   const socket = Object.keys(SOCKET_ERRORS).sort() as SocketErrorCode[];
   return page(
@@ -71,7 +71,7 @@ interface Declared {
 }
 
 /** Every metric of the exchange. Those of the process, which the Prometheus client adds, are named together. */
-export function metricsPage(): string {
+function metricsPage(): string {
   const all = createMetrics(NO_EXCHANGE).getMetricsAsArray() as unknown as Declared[];
   const own = all.filter(({ name }) => name.startsWith("perpd_"));
   return page(

@@ -243,7 +243,7 @@ function headersOf(route: Route, status: number): Json {
 }
 
 /** The error responses of a document. Equal responses of several operations are printed once. */
-export class ErrorResponses {
+class ErrorResponses {
   /** By its JSON text. */
   private readonly names = new Map<string, string>();
   private readonly responses: Record<string, Json> = {};

@@ -4,17 +4,7 @@ import { blank, type Message, type MessageOf } from "../../core/protocol/message
 import type { TransferKind } from "../../core/protocol/payloads.ts";
 import { Refused, TransferView } from "../../core/protocol/replies.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
-import {
-  Balance,
-  DepositBody,
-  FillsQuery,
-  LedgerList,
-  LedgerQuery,
-  RequestedTransfer,
-  TransferList,
-  TransfersQuery,
-  WithdrawBody,
-} from "../../wire/schema/account.ts";
+import * as schema from "../../wire/schema/account.ts";
 import { FillList } from "../../wire/schema/orders.ts";
 import { FundingPaymentList, FundingPaymentsQuery } from "../../wire/schema/risk.ts";
 import { KEEPING_COST } from "../auth/limits.ts";
@@ -36,7 +26,7 @@ export const balanceRoute = ({ engine, log }: Context): Route =>
   get("/account/balance", {
     access: "READ",
     summary: "Balance and margin across all symbols",
-    replies: { 200: Balance },
+    replies: { 200: schema.Balance },
     handle({ call, principal }) {
       readFigures(engine, principal.accountId, (figures, sequence) => {
         try {
@@ -53,8 +43,8 @@ export const depositRoute = (context: Context): Route =>
     access: "TRADE",
     summary: "Deposit. In the sandbox the faucet pays, up to a limit per account and day",
     cost: KEEPING_COST,
-    body: DepositBody,
-    replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+    body: schema.DepositBody,
+    replies: { 201: schema.RequestedTransfer, 200: schema.RequestedTransfer },
     errors: errorsIn("DEPOSIT"),
     handle({ call, principal, body }) {
       requestTransfer(context, call, {
@@ -75,8 +65,8 @@ export const withdrawRoute = (context: Context): Route =>
       "or stricter) or whose index price is too old. A cross position and orders in the book use margin. " +
       "details.symbol names the symbol.",
     cost: KEEPING_COST,
-    body: WithdrawBody,
-    replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+    body: schema.WithdrawBody,
+    replies: { 201: schema.RequestedTransfer, 200: schema.RequestedTransfer },
     errors: errorsIn("WITHDRAWAL"),
     async handle({ call, principal, body }) {
       const command = {
@@ -101,8 +91,8 @@ const transfersRoute = (context: Context, path: string, kind: TransferKind, summ
   listRoute(context, path, {
     access: "READ",
     summary,
-    query: TransfersQuery,
-    reply: TransferList,
+    query: schema.TransfersQuery,
+    reply: schema.TransferList,
     read: (query, { accountId }) => context.history.transfersOf(accountId, kind, query),
     print: (transfer) => transferJson(transfer),
   });
@@ -146,7 +136,7 @@ export const fillsRoute = (context: Context): Route =>
   listRoute(context, "/account/trades", {
     access: "READ",
     summary: "Fills, newest first",
-    query: FillsQuery,
+    query: schema.FillsQuery,
     reply: FillList,
     errors: errorsIn("FIND_ORDER"),
     read(query, { accountId }) {
@@ -163,8 +153,8 @@ export const ledgerRoute = (context: Context): Route =>
   listRoute(context, "/account/ledger", {
     access: "READ",
     summary: "Every change of the account's money, newest first. The sum of all amounts is the wallet balance",
-    query: LedgerQuery,
-    reply: LedgerList,
+    query: schema.LedgerQuery,
+    reply: schema.LedgerList,
     read: (query, { accountId }) => context.history.ledgerOf(accountId, query),
     print(entry) {
       const { instrumentId } = entry;

@@ -7,19 +7,7 @@ import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { KeyRecord } from "../../core/protocol/payloads.ts";
 import { Done, SessionView } from "../../core/protocol/replies.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
-import {
-  ApiKeyList,
-  Challenge,
-  ChallengeBody,
-  CreatedKey,
-  CreateKeyBody,
-  EndedSessions,
-  LoggedOut,
-  LoginBody,
-  OpenSessionList,
-  RevokedKey,
-  Session,
-} from "../../wire/schema/auth.ts";
+import * as schema from "../../wire/schema/auth.ts";
 import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
 import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
 import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
@@ -38,8 +26,8 @@ export const challengeRoute = ({ wallets }: Context): Route =>
     access: "PUBLIC",
     summary: "Get the message that a wallet signs to log in",
     cost: PAGE_COST,
-    body: ChallengeBody,
-    replies: { 200: Challenge },
+    body: schema.ChallengeBody,
+    replies: { 200: schema.Challenge },
     handle({ call, body }) {
       call.reply(200, JSON.stringify(wallets.issue(body.address, body.chainId, Date.now())));
     },
@@ -53,8 +41,8 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
       "The first login of a wallet opens its account. An account has at most " +
       `${MAX_SESSIONS_PER_ACCOUNT} sessions; one more ends the oldest.`,
     cost: SIGNATURE_COST,
-    body: LoginBody,
-    replies: { 200: Session },
+    body: schema.LoginBody,
+    replies: { 200: schema.Session },
     errors: errorsIn("LOGIN"),
     async handle({ call, body }) {
       const remoteAddress = call.remoteAddress();
@@ -76,7 +64,7 @@ export const logoutRoute = (context: Context): Route =>
   post("/auth/logout", {
     access: "SESSION",
     summary: "End the session of this request",
-    replies: { 200: LoggedOut },
+    replies: { 200: schema.LoggedOut },
     handle({ call, principal: { accountId, credential } }) {
       closeSessions(context, call, accountId, credential, () => ({ accountId: String(accountId), loggedOut: true }));
     },
@@ -86,7 +74,7 @@ export const sessionsRoute = ({ credentials }: Context): Route =>
   get("/auth/sessions", {
     access: "SESSION",
     summary: "The open sessions of the account",
-    replies: { 200: OpenSessionList },
+    replies: { 200: schema.OpenSessionList },
     handle({ call, principal: { accountId, credential } }) {
       const rows = credentials.sessionsOf(accountId, Date.now()).map((session) =>
         JSON.stringify({
@@ -103,7 +91,7 @@ export const endSessionsRoute = (context: Context): Route =>
   del("/auth/sessions", {
     access: "SESSION",
     summary: "End all sessions of the account, also the one of this request. API keys stay",
-    replies: { 200: EndedSessions },
+    replies: { 200: schema.EndedSessions },
     handle({ call, principal: { accountId } }) {
       endSessions(context, call, accountId, ALL_SESSIONS);
     },
@@ -114,7 +102,7 @@ export const endSessionRoute = (context: Context): Route =>
     access: "SESSION",
     summary: "End one session of the account",
     parameter: SessionId,
-    replies: { 200: EndedSessions },
+    replies: { 200: schema.EndedSessions },
     errors: errorsIn("END_SESSION"),
     handle({ call, principal: { accountId }, parameter }) {
       const sessions = context.credentials.sessionsOf(accountId, Date.now());
@@ -151,8 +139,8 @@ export const createKeyRoute = (context: Context): Route =>
     description:
       "When the account has as many keys as it may, the new key replaces the one that expired first, if any.",
     cost: KEEPING_COST,
-    body: CreateKeyBody,
-    replies: { 201: CreatedKey },
+    body: schema.CreateKeyBody,
+    replies: { 201: schema.CreatedKey },
     errors: errorsIn("CREATE_KEY"),
     handle({ call, principal, body }) {
       const [apiKey, secret] = [newApiKey(), newSecret()];
@@ -169,7 +157,7 @@ export const keysRoute = ({ credentials }: Context): Route =>
   get("/auth/keys", {
     access: "SESSION",
     summary: "The account's API keys",
-    replies: { 200: ApiKeyList },
+    replies: { 200: schema.ApiKeyList },
     handle({ call, principal }) {
       const rows = credentials.keysOf(principal.accountId).map((key) => JSON.stringify(describeKey(key)));
       call.reply(200, listJson(rows, null));
@@ -181,7 +169,7 @@ export const revokeKeyRoute = (context: Context): Route =>
     access: "SESSION",
     summary: "Revoke an API key",
     parameter: ApiKeyName,
-    replies: { 200: RevokedKey },
+    replies: { 200: schema.RevokedKey },
     errors: errorsIn("REVOKE_KEY"),
     handle({ call, principal, parameter }) {
       const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
@@ -195,7 +183,7 @@ export const revokeKeyRoute = (context: Context): Route =>
 /** Throws an ApiError when a field has no allowed value. */
 function readKeyRecord(
   context: Context,
-  body: Static<typeof CreateKeyBody>,
+  body: Static<typeof schema.CreateKeyBody>,
   sealedSecret: string,
   createdAt: number,
 ): KeyRecord {
@@ -212,7 +200,7 @@ function readKeyRecord(
 }
 
 /** The key's limits beside its permissions. A field without a limit is left out. */
-function readLimits({ symbols }: Context, body: Static<typeof CreateKeyBody>): Partial<KeyRecord> {
+function readLimits({ symbols }: Context, body: Static<typeof schema.CreateKeyBody>): Partial<KeyRecord> {
   const { allowedSymbols = [], maxOrderNotional, maxPositionNotional, maxLeverage } = body;
   for (const symbol of allowedSymbols) symbols.bySymbol(symbol, "allowedSymbols");
   return {

@@ -4,30 +4,8 @@ import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/base/units.ts"
 import type { PublicTrade } from "../../core/market-data/public-trades.ts";
 import { type Instrument, printPrice } from "../../core/protocol/instrument.ts";
 import type { Page, PageQuery } from "../../store/database/pages.ts";
-import {
-  InstrumentList,
-  KlineList,
-  KlinesQuery,
-  OrderBook,
-  OrderBookQuery,
-  PublicTradeList,
-  SymbolsQuery,
-  Ticker,
-  TickerList,
-  TickerQuery,
-  TradesQuery,
-} from "../../wire/schema/market.ts";
-import {
-  FundingList,
-  FundingQuery,
-  Insurance,
-  InsuranceQuery,
-  OpenInterest,
-  OpenInterestHistory,
-  OpenInterestHistoryQuery,
-  OpenInterestList,
-  OpenInterestQuery,
-} from "../../wire/schema/risk.ts";
+import * as schema from "../../wire/schema/market.ts";
+import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
@@ -45,8 +23,8 @@ export const tickerRoute = ({ market, symbols }: Context): Route =>
   get("/market/ticker", {
     access: "PUBLIC",
     summary: "Prices and 24-hour statistics of one symbol, or of all",
-    query: TickerQuery,
-    replies: { 200: [Ticker, TickerList] },
+    query: schema.TickerQuery,
+    replies: { 200: [schema.Ticker, schema.TickerList] },
     handle({ call, query: { symbol } }) {
       if (symbol === undefined) call.reply(200, market.allTickersJson());
       else call.reply(200, market.tickerJson(symbols.bySymbol(symbol).id));
@@ -57,8 +35,8 @@ export const orderBookRoute = ({ market, symbols }: Context): Route =>
   get("/market/orderbook", {
     access: "PUBLIC",
     summary: "The best price levels of the order book",
-    query: OrderBookQuery,
-    replies: { 200: OrderBook },
+    query: schema.OrderBookQuery,
+    replies: { 200: schema.OrderBook },
     handle({ call, query: { symbol, depth = DEFAULT_DEPTH } }) {
       call.reply(200, market.symbol(symbols.bySymbol(symbol).id).orderBookJson(depth));
     },
@@ -92,8 +70,8 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
   return get(path, {
     access: "PUBLIC",
     summary,
-    query: TradesQuery,
-    replies: { 200: PublicTradeList },
+    query: schema.TradesQuery,
+    replies: { 200: schema.PublicTradeList },
     async handle({ call, query }) {
       const instrument = context.symbols.bySymbol(query.symbol);
       const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;
@@ -111,8 +89,8 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
   get("/market/klines", {
     access: "PUBLIC",
     summary: "Candles, oldest first: from startTime on, or the latest ones",
-    query: KlinesQuery,
-    replies: { 200: KlineList },
+    query: schema.KlinesQuery,
+    replies: { 200: schema.KlineList },
     async handle({ call, query }) {
       const instrument = symbols.bySymbol(query.symbol);
       const { interval, priceType = "LAST", endTime, limit = DEFAULT_LIMIT } = query;
@@ -139,8 +117,8 @@ export const symbolsRoute = ({ market, symbols }: Context): Route =>
   get("/market/symbols", {
     access: "PUBLIC",
     summary: "Instruments with their limits, fees and trading status",
-    query: SymbolsQuery,
-    replies: { 200: InstrumentList },
+    query: schema.SymbolsQuery,
+    replies: { 200: schema.InstrumentList },
     handle({ call, query }) {
       const rows = symbols.selected(query.symbol).map((instrument) => {
         return JSON.stringify({ ...describeInstrument(instrument), ...market.symbol(instrument.id).status });
@@ -185,8 +163,8 @@ export const fundingRatesRoute = (context: Context): Route =>
   listRoute(context, "/market/funding", {
     access: "PUBLIC",
     summary: "Funding rates of past intervals, newest first",
-    query: FundingQuery,
-    reply: FundingList,
+    query: risk.FundingQuery,
+    reply: risk.FundingList,
     read: (query) => context.history.fundingRatesOf(query.instrumentId, query),
     print: (rate, { symbol }) => fundingJson(context.symbols.bySymbol(symbol), rate),
   });
@@ -195,8 +173,8 @@ export const insuranceRoute = (context: Context): Route =>
   get("/market/insurance", {
     access: "PUBLIC",
     summary: "The insurance fund: its balance, and the changes of it, newest first",
-    query: InsuranceQuery,
-    replies: { 200: Insurance },
+    query: risk.InsuranceQuery,
+    replies: { 200: risk.Insurance },
     async handle({ call, query }) {
       const { engine, symbols, history, log } = context;
       const page = await readPage(context, call, query, (historyQuery) => history.fundMovements(historyQuery));
@@ -219,8 +197,8 @@ export const openInterestRoute = ({ market, symbols }: Context): Route =>
   get("/market/open-interest", {
     access: "PUBLIC",
     summary: "Open interest of one symbol, or of all",
-    query: OpenInterestQuery,
-    replies: { 200: [OpenInterest, OpenInterestList] },
+    query: risk.OpenInterestQuery,
+    replies: { 200: [risk.OpenInterest, risk.OpenInterestList] },
     handle({ call, query }) {
       const now = Date.now();
       const rows = symbols.selected(query.symbol).map((instrument) => {
@@ -235,8 +213,8 @@ export const openInterestHistoryRoute = (context: Context): Route =>
   get("/market/open-interest/history", {
     access: "PUBLIC",
     summary: "Open interest at the end of past intervals, newest first",
-    query: OpenInterestHistoryQuery,
-    replies: { 200: OpenInterestHistory },
+    query: risk.OpenInterestHistoryQuery,
+    replies: { 200: risk.OpenInterestHistory },
     async handle({ call, query }) {
       const { engine, history, symbols } = context;
       const instrument = symbols.bySymbol(query.symbol);

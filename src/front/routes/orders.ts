@@ -1,20 +1,7 @@
 import { idToInstrumentId } from "../../core/base/enums.ts";
 import { BATCH_ITEM_ERRORS, errorsIn } from "../../wire/error-codes.ts";
 import { BatchBody, BatchResults } from "../../wire/schema/batch.ts";
-import {
-  AmendOrderBody,
-  CancelAfterBody,
-  CancelAllQuery,
-  CanceledOrders,
-  CancelSwitch,
-  OpenOrdersQuery,
-  Order,
-  OrderHistoryQuery,
-  OrderList,
-  PlacedOrder,
-  PlaceOrderBody,
-  TriedOrder,
-} from "../../wire/schema/orders.ts";
+import * as schema from "../../wire/schema/orders.ts";
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import { batchCost, CANCEL_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
@@ -41,7 +28,7 @@ export function placeOrderRoute(context: Context): Route {
       "With `dryRun` the order goes through every check, but nothing is done: no order is placed, no margin is reserved " +
       "and the clientOrderId stays free. The answer is the order as it would be after placing (200), or the error that " +
       "the order would get.",
-    body: PlaceOrderBody,
+    body: schema.PlaceOrderBody,
     examples: {
       limit: { ...BUY_LIMIT, price: "65000.5", clientOrderId: "my-order-1" },
       "post-only": { ...BUY_LIMIT, price: "64000", postOnly: true },
@@ -58,7 +45,7 @@ export function placeOrderRoute(context: Context): Route {
       "dry run": { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "0.5", dryRun: true },
       "reduce-only": { ...SELL_MARKET, reduceOnly: true },
     },
-    replies: { 201: PlacedOrder, 200: [PlacedOrder, TriedOrder] },
+    replies: { 201: schema.PlacedOrder, 200: [schema.PlacedOrder, schema.TriedOrder] },
     errors: errorsIn("PLACE"),
     handleBytes(call, principal, body) {
       const order = reader.readOrder(body);
@@ -74,8 +61,8 @@ export const openOrdersRoute = (context: Context): Route =>
   get("/orders", {
     access: "READ",
     summary: "Open orders, newest first",
-    query: OpenOrdersQuery,
-    replies: { 200: OrderList },
+    query: schema.OpenOrdersQuery,
+    replies: { 200: schema.OrderList },
     async handle({ call, principal, query }) {
       const { symbol, cursor, limit = DEFAULT_LIMIT } = query;
       const selected = context.symbols.selected(symbol);
@@ -102,8 +89,8 @@ export const orderHistoryRoute = (context: Context): Route =>
   listRoute(context, "/orders/history", {
     access: "READ",
     summary: "Closed orders, the last closed first",
-    query: OrderHistoryQuery,
-    reply: OrderList,
+    query: schema.OrderHistoryQuery,
+    reply: schema.OrderList,
     read: (query, { accountId }) => context.history.ordersOf(accountId, query),
     print: (order) => orderRecordJson(context.symbols.byId(idToInstrumentId(order.orderId)), order),
   });
@@ -113,7 +100,7 @@ export const readOrderRoute = (context: Context): Route =>
     access: "READ",
     summary: "An order, open or closed",
     parameter: OrderReference,
-    replies: { 200: Order },
+    replies: { 200: schema.Order },
     errors: errorsIn("FIND_ORDER"),
     async handle({ call, principal, parameter }) {
       const open = await findOpenOrder(context, call, principal.accountId, parameter);
@@ -129,7 +116,7 @@ export const amendOrderRoute = (context: Context): Route =>
     access: "TRADE",
     summary: "Amend an order. Its id stays; a smaller quantity at the same price keeps the place in the queue",
     parameter: OrderReference,
-    body: AmendOrderBody,
+    body: schema.AmendOrderBody,
     examples: {
       price: { price: "64999.5" },
       "best price of its side": { priceMatch: "QUEUE" },
@@ -138,7 +125,7 @@ export const amendOrderRoute = (context: Context): Route =>
       "callback rate of a trailing stop": { callbackRate: "0.02" },
       "later expiry, same place in the queue": { goodTillDate: 1790000000000 },
     },
-    replies: { 200: PlacedOrder },
+    replies: { 200: schema.PlacedOrder },
     errors: errorsIn("AMEND"),
     handle: ({ call, principal, parameter, body }) =>
       amendOrder(context, call, principal, { reference: parameter, field: "id" }, body),
@@ -149,7 +136,7 @@ export const cancelOrderRoute = (context: Context): Route =>
     access: "TRADE",
     summary: "Cancel an order",
     parameter: OrderReference,
-    replies: { 200: Order },
+    replies: { 200: schema.Order },
     errors: errorsIn("CANCEL"),
     handle: ({ call, principal, parameter }) =>
       cancelOrder(context, call, principal, { reference: parameter, field: "id" }),
@@ -162,8 +149,8 @@ export const cancelAllRoute = (context: Context): Route =>
     description:
       "Nothing can be canceled in a symbol whose trading is HALTED. A request that names such a symbol gets SYMBOL_HALTED. " +
       "A request without a symbol cancels all other orders; the answer lists only the canceled ones.",
-    query: CancelAllQuery,
-    replies: { 200: CanceledOrders },
+    query: schema.CancelAllQuery,
+    replies: { 200: schema.CanceledOrders },
     errors: errorsIn("CANCEL_ALL"),
     handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
   });
@@ -178,9 +165,8 @@ export const cancelAfterRoute = (context: Context): Route =>
       "on every symbol is canceled, before any of them can trade again. This includes conditional and reduce-only " +
       "orders. The reason is CANCEL_AFTER, and the switch is disarmed. The switch survives a restart. With an API key " +
       "that is limited to some symbols it is set for these symbols only.",
-    body: CancelAfterBody,
-    replies: { 200: CancelSwitch },
-    errors: [],
+    body: schema.CancelAfterBody,
+    replies: { 200: schema.CancelSwitch },
     handle: ({ call, principal, body }) => setCancelAfter(context, call, principal, body),
   });
 

@@ -14,7 +14,7 @@ import {
   PlacedOrder,
 } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
-import { CANCEL_COST, ORDER_COST } from "../auth/limits.ts";
+import { CANCEL_COST } from "../auth/limits.ts";
 import { mapReplies, requestEach, requestFor } from "../exchange/request.ts";
 import { listJson, positionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
@@ -100,7 +100,6 @@ export const marginModeRoute = (context: Context): Route =>
   post("/positions/:symbol/margin-mode", {
     access: "TRADE",
     summary: "Set the margin mode of a symbol: cross or isolated",
-    cost: ORDER_COST,
     parameter: SymbolName,
     body: MarginModeBody,
     replies: { 200: MarginMode },
@@ -112,7 +111,6 @@ export const marginRoute = (context: Context): Route =>
   post("/positions/:symbol/margin", {
     access: "TRADE",
     summary: "Add margin to an isolated position, or remove some",
-    cost: ORDER_COST,
     parameter: SymbolName,
     body: MarginBody,
     replies: { 200: MovedMargin },

@@ -35,14 +35,14 @@ type CancelFilter = Static<typeof CancelAllQuery>;
 type OrderIds = Pick<MessageOf<typeof CancelOrder>, "orderId" | "clientOrderId">;
 
 /** Answers a request whose order the symbol does not have. */
-export type NotFound = () => Promise<void>;
+type NotFound = () => Promise<void>;
 
 /**
  * Finds the symbol of an order, checks that the principal may trade it, and calls `then`. Usually this is synchronous, so
  * that later requests of a WebSocket do not overtake this one. Only a clientOrderId of an unknown symbol needs a search.
  * Refuses an order that is not open.
  */
-export function resolveOrder(
+function resolveOrder(
   context: Context,
   answer: Answer,
   principal: Principal,
@@ -77,7 +77,7 @@ export const withField = (field: string, refusal: ApiError): ApiError =>
   refusal.field === "id" ? refusal.about(field) : refusal;
 
 /** Sends a change of an order. `reply` answers on success, `notFound` when the symbol has no such order. */
-export function requestOrderChange(
+function requestOrderChange(
   context: Context,
   answer: Answer,
   instrument: Instrument,

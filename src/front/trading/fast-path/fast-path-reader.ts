@@ -26,18 +26,18 @@ const NAMES = new Words([
   ...["clientOrderId", "selfTradePreventionMode", "expiresAt", "orderId"],
 ]);
 // Bits of `seen`, in the order of NAMES.
-export const SYMBOL = 1 << 0;
-export const SIDE = 1 << 1;
-export const TYPE = 1 << 2;
-export const TIME_IN_FORCE = 1 << 3;
-export const PRICE = 1 << 4;
-export const QUANTITY = 1 << 5;
+const SYMBOL = 1 << 0;
+const SIDE = 1 << 1;
+const TYPE = 1 << 2;
+const TIME_IN_FORCE = 1 << 3;
+const PRICE = 1 << 4;
+const QUANTITY = 1 << 5;
 const POST = 1 << 6;
 const REDUCE = 1 << 7;
 const CLIENT_ID = 1 << 8;
 const SELF_TRADE = 1 << 9;
-export const EXPIRES = 1 << 10;
-export const ORDER_ID = 1 << 11;
+const EXPIRES = 1 << 10;
+const ORDER_ID = 1 << 11;
 
 const SIDE_WORDS = new Words(SIDES);
 /** LIMIT and MARKET. */
@@ -49,7 +49,7 @@ const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
 const MAX_CLIENT_ORDER_ID_LENGTH = 36;
 
 /** The fields of a fast-path request. Whether they fit together is not checked here. */
-export class FastPathFields {
+class FastPathFields {
   /** The fields that were present, as bits. The optional others have their defaults. */
   seen = 0;
   /** Index into the symbols. */
@@ -150,10 +150,7 @@ const REQUIRED_TO_PLACE = SYMBOL | SIDE | TYPE | QUANTITY;
 const ALLOWED_TO_AMEND = ORDER_ID | PRICE | QUANTITY | EXPIRES;
 const POWERS = Array.from({ length: 13 }, (_, exponent) => 10 ** exponent);
 
-export type FastPathCommand =
-  | MessageOf<typeof PlaceOrder>
-  | MessageOf<typeof CancelOrder>
-  | MessageOf<typeof AmendOrder>;
+type FastPathCommand = MessageOf<typeof PlaceOrder> | MessageOf<typeof CancelOrder> | MessageOf<typeof AmendOrder>;
 
 /** A request whose command is complete except for the account. The reader reuses the command for its next request. */
 export class FastPathRequest {
