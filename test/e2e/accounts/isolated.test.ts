@@ -151,7 +151,7 @@ test("invalid modes and amounts are refused, and nothing changes", async () => {
     await alice.refused(code, "POST", `${path}/margin`, body);
   for (const amount of ["0", "-0", "0.000000", "-0.0"]) {
     const { message } = await alice.refused("BAD_VALUE", "POST", `${path}/margin`, { amount });
-    assert.equal(message, "amount must be above or below 0.");
+    assert.equal(message, "amount must not be 0.");
   }
   const fine = await alice.refused("AMOUNT_TOO_FINE", "POST", `${path}/margin`, { amount: "-1.0000005" });
   assert.deepEqual(fine.details, { nearest: ["-1", "-1.000001"] });
