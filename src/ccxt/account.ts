@@ -1,44 +1,31 @@
-import type {
-  ADL,
-  Balances,
-  Dict,
-  FundingHistory,
-  Int,
-  LedgerEntry,
-  Liquidation,
-  Position,
-  Str,
-  Strings,
-  Trade,
-  Transaction,
-} from "ccxt";
+import type { Dict, FundingHistory, Int, Liquidation, Str, Strings, Transaction } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketData } from "./market-data.ts";
 
 /** Balance, positions and history of an account. */
 export class PerpdAccount extends PerpdMarketData {
-  override async fetchBalance(params: Dict = {}): Promise<Balances> {
+  override async fetchBalance(params: Dict = {}) {
     await this.loadMarkets();
     return this.parseBalance(await this.request("account/balance", "private", "GET", params));
   }
 
-  override async fetchPositions(symbols?: Strings, params: Dict = {}): Promise<Position[]> {
+  override async fetchPositions(symbols?: Strings, params: Dict = {}) {
     await this.loadMarkets();
     const { data }: api.PositionList = await this.request("positions", "private", "GET", params);
     return this.parsePositions(data, this.marketSymbols(symbols));
   }
 
-  override async fetchPositionsForSymbol(symbol: string, params: Dict = {}): Promise<Position[]> {
+  override async fetchPositionsForSymbol(symbol: string, params: Dict = {}) {
     return this.fetchPositions([symbol], params);
   }
 
   /** Resolves with a position of 0 contracts when none is open. */
-  override async fetchPosition(symbol: string, params: Dict = {}): Promise<Position> {
+  override async fetchPosition(symbol: string, params: Dict = {}) {
     return this.parsePosition(await this.positionRow(symbol, params), this.market(symbol));
   }
 
   /** How early each open position would be auto-deleveraged. */
-  override async fetchPositionsADLRank(symbols?: Strings, params: Dict = {}): Promise<ADL[]> {
+  override async fetchPositionsADLRank(symbols?: Strings, params: Dict = {}) {
     await this.loadMarkets();
     const { data }: api.PositionList = await this.request("positions", "private", "GET", params);
     return this.parseADLRanks(data, symbols);
@@ -54,7 +41,7 @@ export class PerpdAccount extends PerpdMarketData {
     return this.fetchMyTrades(symbol, since, limit ?? Number.MAX_SAFE_INTEGER, { orderId: id, ...params });
   }
 
-  override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+  override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
@@ -66,12 +53,7 @@ export class PerpdAccount extends PerpdMarketData {
     );
   }
 
-  override async fetchFundingHistory(
-    symbol?: Str,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<FundingHistory[]> {
+  override async fetchFundingHistory(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
@@ -83,7 +65,7 @@ export class PerpdAccount extends PerpdMarketData {
   }
 
   /** Every change of the account's money. `params.type` and `params.symbol` filter by the exchange's own names. */
-  override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<LedgerEntry[]> {
+  override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
     const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.timeRange(since, params), {
@@ -93,11 +75,11 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parseLedger(rows, currency, since, limit);
   }
 
-  override async fetchDeposits(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Transaction[]> {
+  override async fetchDeposits(code?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.transfers("account/deposits", code, since, limit, params);
   }
 
-  override async fetchWithdrawals(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Transaction[]> {
+  override async fetchWithdrawals(code?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.transfers("account/withdrawals", code, since, limit, params);
   }
 
@@ -135,13 +117,7 @@ export class PerpdAccount extends PerpdMarketData {
   }
 
   /** `params.reference`: an idempotency key. A repeated request with the same key withdraws once. */
-  override async withdraw(
-    code: string,
-    amount: number,
-    address: string,
-    _tag?: Str,
-    params: Dict = {},
-  ): Promise<Transaction> {
+  override async withdraw(code: string, amount: number, address: string, _tag?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const currency = this.currency(code);
     const request = { asset: currency.id, amount: this.numberToString(amount), address, ...params };

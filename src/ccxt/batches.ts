@@ -15,7 +15,7 @@ interface Item {
  */
 export class PerpdBatches extends PerpdTrading {
   /** A refused order has the status `rejected`. */
-  override async createOrders(orders: OrderRequest[], params: Dict = {}): Promise<Order[]> {
+  override async createOrders(orders: OrderRequest[], params: Dict = {}) {
     await this.loadMarkets();
     const items = orders.map(({ symbol, type, side, amount, price, params: own }) => {
       const { symbol: _, ...request } = this.orderRequest(symbol, type, side, amount as number, price, {
@@ -33,7 +33,7 @@ export class PerpdBatches extends PerpdTrading {
   }
 
   /** Each order needs an `id`, or a clientOrderId in its params. A refused one has no status: it is unchanged. */
-  override async editOrders(orders: OrderRequest[], params: Dict = {}): Promise<Order[]> {
+  override async editOrders(orders: OrderRequest[], params: Dict = {}) {
     await this.loadMarkets();
     const items = orders.map(({ symbol, amount, price, params: own, ...more }) => {
       const { changes, rest } = this.changesRequest(symbol, amount, price, { ...params, ...own });
@@ -43,7 +43,7 @@ export class PerpdBatches extends PerpdTrading {
   }
 
   /** Also takes `params.clientOrderIds`. Without a symbol it cancels one by one and stops at the first failure. */
-  override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}): Promise<Order[]> {
+  override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}) {
     const { clientOrderIds = [], ...more } = params;
     const named: Dict[] = [
       ...ids.map((id) => ({ id })),
@@ -57,7 +57,7 @@ export class PerpdBatches extends PerpdTrading {
   }
 
   /** A refused one has no status: it is unchanged. */
-  override async cancelOrdersForSymbols(orders: CancellationRequest[], params: Dict = {}): Promise<Order[]> {
+  override async cancelOrdersForSymbols(orders: CancellationRequest[], params: Dict = {}) {
     await this.loadMarkets();
     const items = orders.map(({ id, clientOrderId, symbol }) => {
       const named = this.orderNamed(id, this.definedFields({ clientOrderId, ...params }));

@@ -1,22 +1,4 @@
-import type {
-  Dict,
-  FundingRateHistory,
-  Int,
-  LastPrices,
-  LeverageTiers,
-  Liquidation,
-  Market,
-  MarketInterface,
-  OHLCV,
-  OpenInterest,
-  OpenInterests,
-  OrderBook,
-  Strings,
-  Ticker,
-  Tickers,
-  Trade,
-  TradingFees,
-} from "ccxt";
+import type { Dict, Int, MarketInterface, OrderBook, Strings, TradingFees } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdParsers } from "./parsers.ts";
 
@@ -38,11 +20,11 @@ export class PerpdMarketData extends PerpdParsers {
     };
   }
 
-  override async fetchMarkets(params: Dict = {}): Promise<Market[]> {
+  override async fetchMarkets(params: Dict = {}) {
     return (await this.instrumentRows(params)).map((row) => this.parseMarket(row));
   }
 
-  override async fetchLeverageTiers(symbols?: Strings, params: Dict = {}): Promise<LeverageTiers> {
+  override async fetchLeverageTiers(symbols?: Strings, params: Dict = {}) {
     await this.loadMarkets();
     const data = await this.instrumentRows(params);
     return this.parseLeverageTiers(data, symbols, "symbol");
@@ -59,7 +41,7 @@ export class PerpdMarketData extends PerpdParsers {
     return Object.fromEntries(fees);
   }
 
-  override async fetchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+  override async fetchTicker(symbol: string, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
     return this.parseTicker(
@@ -68,21 +50,21 @@ export class PerpdMarketData extends PerpdParsers {
     );
   }
 
-  override async fetchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+  override async fetchTickers(symbols?: Strings, params: Dict = {}) {
     const data = await this.tickerRows(params);
     return this.parseTickers(data, this.marketSymbols(symbols));
   }
 
   /** Best bid and ask of each symbol, as tickers. */
-  override async fetchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+  override async fetchBidsAsks(symbols?: Strings, params: Dict = {}) {
     return this.fetchTickers(symbols, params);
   }
 
-  override async fetchMarkPrices(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+  override async fetchMarkPrices(symbols?: Strings, params: Dict = {}) {
     return this.fetchTickers(symbols, params);
   }
 
-  override async fetchLastPrices(symbols?: Strings, params: Dict = {}): Promise<LastPrices> {
+  override async fetchLastPrices(symbols?: Strings, params: Dict = {}) {
     const data = await this.tickerRows(params);
     return this.parseLastPrices(data, this.marketSymbols(symbols));
   }
@@ -97,12 +79,7 @@ export class PerpdMarketData extends PerpdParsers {
     return this.parseFundingRates(data, this.marketSymbols(symbols));
   }
 
-  override async fetchFundingRateHistory(
-    symbol?: string,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<FundingRateHistory[]> {
+  override async fetchFundingRateHistory(symbol?: string, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(this.requireSymbol(symbol, "fetchFundingRateHistory"));
     const query = { symbol: market.id, ...this.timeRange(since, params) };
@@ -110,14 +87,14 @@ export class PerpdMarketData extends PerpdParsers {
     return this.parseFundingRateHistories(rows, market, since, limit);
   }
 
-  override async fetchOpenInterest(symbol: string, params: Dict = {}): Promise<OpenInterest> {
+  override async fetchOpenInterest(symbol: string, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const row = await this.request("market/open-interest", "public", "GET", { symbol: market.id, ...params });
     return this.parseOpenInterest(row, market);
   }
 
-  override async fetchOpenInterests(symbols?: Strings, params: Dict = {}): Promise<OpenInterests> {
+  override async fetchOpenInterests(symbols?: Strings, params: Dict = {}) {
     await this.loadMarkets();
     const { data } = await this.request("market/open-interest", "public", "GET", params);
     return this.parseOpenInterests(data, this.marketSymbols(symbols));
@@ -129,7 +106,7 @@ export class PerpdMarketData extends PerpdParsers {
     since?: Int,
     limit?: Int,
     params: Dict = {},
-  ): Promise<OpenInterest[]> {
+  ) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const query = { symbol: market.id, interval: timeframe, ...this.timeRange(since, params) };
@@ -137,7 +114,7 @@ export class PerpdMarketData extends PerpdParsers {
     return this.parseOpenInterestsHistory(rows, market, since, limit);
   }
 
-  override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
+  override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const query = { ...this.definedFields({ symbol: market.id, depth: limit }), ...params };
@@ -145,13 +122,7 @@ export class PerpdMarketData extends PerpdParsers {
     return { ...this.parseOrderBook(book, market.symbol, book.time), nonce: book.sequence } as OrderBook;
   }
 
-  override async fetchOHLCV(
-    symbol: string,
-    timeframe = "1m",
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<OHLCV[]> {
+  override async fetchOHLCV(symbol: string, timeframe = "1m", since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
@@ -163,17 +134,12 @@ export class PerpdMarketData extends PerpdParsers {
     return this.parseOHLCVs(data, market, timeframe, since, limit);
   }
 
-  override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+  override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
     const { market, rows } = await this.publicTrades("market/trades", symbol, since, limit, params);
     return this.parseTrades(rows, market, since, limit);
   }
 
-  override async fetchLiquidations(
-    symbol: string,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<Liquidation[]> {
+  override async fetchLiquidations(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
     const { market, rows } = await this.publicTrades("market/liquidations", symbol, since, limit, params);
     return rows.map((row) => this.parseLiquidation(row, market));
   }

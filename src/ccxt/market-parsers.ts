@@ -1,15 +1,4 @@
-import type {
-  Dict,
-  FundingRate,
-  FundingRateHistory,
-  LastPrice,
-  LeverageTier,
-  Liquidation,
-  Market,
-  OHLCV,
-  OpenInterest,
-  Ticker,
-} from "ccxt";
+import type * as ccxt from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdBase } from "./base.ts";
 
@@ -21,7 +10,7 @@ export const SETTLE = "USDC";
 
 /** Parses public data into ccxt's structures. Amounts stay strings until ccxt converts them. */
 export class PerpdMarketParsers extends PerpdBase {
-  override parseMarket(row: Instrument): Market {
+  override parseMarket(row: Instrument): ccxt.Market {
     const { baseAsset, quoteAsset } = row;
     const base = this.safeCurrencyCode(baseAsset);
     const quote = this.safeCurrencyCode(quoteAsset);
@@ -61,7 +50,7 @@ export class PerpdMarketParsers extends PerpdBase {
     });
   }
 
-  override parseMarketLeverageTiers(row: Instrument, market?: Market): LeverageTier[] {
+  override parseMarketLeverageTiers(row: Instrument, market?: ccxt.Market): ccxt.LeverageTier[] {
     return row.riskTiers.map((tier, i) => ({
       tier: i + 1,
       symbol: this.safeSymbol(row.symbol, market),
@@ -74,7 +63,7 @@ export class PerpdMarketParsers extends PerpdBase {
     }));
   }
 
-  override parseTicker(row: api.Ticker, given?: Market): Ticker {
+  override parseTicker(row: api.Ticker, given?: ccxt.Market): ccxt.Ticker {
     const market = this.safeMarket(row.symbol, given);
     return this.safeTicker(
       {
@@ -102,7 +91,7 @@ export class PerpdMarketParsers extends PerpdBase {
   }
 
   /** ccxt declares a string but passes a row. */
-  override parseFundingRate(given: string | api.Ticker, market?: Market): FundingRate {
+  override parseFundingRate(given: string | api.Ticker, market?: ccxt.Market): ccxt.FundingRate {
     const row = given as api.Ticker;
     return {
       symbol: this.safeSymbol(row.symbol, market),
@@ -115,10 +104,10 @@ export class PerpdMarketParsers extends PerpdBase {
       indexPrice: this.parseNumber(row.indexPrice ?? undefined),
       interval: `${row.fundingIntervalHours}h`,
       info: row,
-    } as FundingRate;
+    } as ccxt.FundingRate;
   }
 
-  override parseFundingRateHistory(row: FundingInterval, given?: Market): FundingRateHistory {
+  override parseFundingRateHistory(row: FundingInterval, given?: ccxt.Market): ccxt.FundingRateHistory {
     return {
       symbol: this.safeSymbol(row.symbol, given),
       timestamp: row.fundingTime,
@@ -128,7 +117,7 @@ export class PerpdMarketParsers extends PerpdBase {
     };
   }
 
-  override parseOpenInterest(row: api.OpenInterest, given?: Market): OpenInterest {
+  override parseOpenInterest(row: api.OpenInterest, given?: ccxt.Market): ccxt.OpenInterest {
     return this.safeOpenInterest(
       {
         symbol: this.safeSymbol(row.symbol, given),
@@ -142,7 +131,7 @@ export class PerpdMarketParsers extends PerpdBase {
     );
   }
 
-  override parseOHLCV(row: api.Kline): OHLCV {
+  override parseOHLCV(row: api.Kline): ccxt.OHLCV {
     return [
       row.openTime,
       this.parseNumber(row.open),
@@ -153,7 +142,7 @@ export class PerpdMarketParsers extends PerpdBase {
     ];
   }
 
-  override parseLastPrice(row: api.Ticker, market?: Market): LastPrice {
+  override parseLastPrice(row: api.Ticker, market?: ccxt.Market): ccxt.LastPrice {
     return {
       symbol: this.safeSymbol(row.symbol, market),
       timestamp: row.time,
@@ -161,10 +150,10 @@ export class PerpdMarketParsers extends PerpdBase {
       price: this.parseNumber(row.lastPrice ?? undefined),
       side: undefined,
       info: row,
-    } as LastPrice;
+    } as ccxt.LastPrice;
   }
 
-  override parseLiquidation(row: api.PublicTrade | api.Fill, given?: Market): Liquidation {
+  override parseLiquidation(row: api.PublicTrade | api.Fill, given?: ccxt.Market): ccxt.Liquidation {
     const market = this.safeMarket(row.symbol, given);
     return this.safeLiquidation(
       {
@@ -175,7 +164,7 @@ export class PerpdMarketParsers extends PerpdBase {
         timestamp: row.time,
         datetime: this.iso8601(row.time),
         info: row,
-      } as Dict,
+      } as ccxt.Dict,
       market,
     );
   }

@@ -1,18 +1,5 @@
-import {
-  type ADL,
-  type Currency,
-  type Dict,
-  type FundingHistory,
-  type LedgerEntry,
-  type Leverage,
-  type MarginMode,
-  type Market,
-  type Order,
-  type Position,
-  Precise,
-  type Trade,
-  type Transaction,
-} from "ccxt";
+import type * as ccxt from "ccxt";
+import { Precise } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketParsers, SETTLE } from "./market-parsers.ts";
 
@@ -49,7 +36,7 @@ const ADL_RATINGS = ["low", "medium-low", "medium", "medium-high", "high"];
 
 /** Parses account data into ccxt's structures. */
 export class PerpdParsers extends PerpdMarketParsers {
-  override parseIncome(row: FundingPayment, given?: Market): FundingHistory {
+  override parseIncome(row: FundingPayment, given?: ccxt.Market): ccxt.FundingHistory {
     return {
       // A position has one payment per interval.
       id: `${row.symbol}:${row.fundingTime}`,
@@ -59,11 +46,11 @@ export class PerpdParsers extends PerpdMarketParsers {
       datetime: this.iso8601(row.time),
       amount: this.parseNumber(row.amount),
       info: row,
-    } as FundingHistory;
+    } as ccxt.FundingHistory;
   }
 
   /** Parses a public trade, or the account's side of a trade. */
-  override parseTrade(row: api.PublicTrade | api.Fill, given?: Market): Trade {
+  override parseTrade(row: api.PublicTrade | api.Fill, given?: ccxt.Market): ccxt.Trade {
     const market = this.safeMarket(row.symbol, given);
     const own = "liquidity" in row ? row : undefined;
     return this.safeTrade(
@@ -92,7 +79,7 @@ export class PerpdParsers extends PerpdMarketParsers {
    * (see api.Order.status) is not part of `amount`: an open order can still fill all that remains, and a closed one has
    * nothing left.
    */
-  override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: Market): Order {
+  override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: ccxt.Market): ccxt.Order {
     const market = this.safeMarket(row.symbol, given);
     // The fills of a dry run are not trades.
     const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;
@@ -128,10 +115,10 @@ export class PerpdParsers extends PerpdMarketParsers {
       market,
     );
     // ccxt would sum the fees of the fills, which are only those of this request.
-    return { ...order, fees: [order.fee] } as Order;
+    return { ...order, fees: [order.fee] } as ccxt.Order;
   }
 
-  override parsePosition(row: api.Position, given?: Market): Position {
+  override parsePosition(row: api.Position, given?: ccxt.Market): ccxt.Position {
     const market = this.safeMarket(row.symbol, given);
     const { notional } = row;
     // A cross position has no separate collateral. That of an isolated one already includes its unrealized profit.
@@ -172,7 +159,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     });
   }
 
-  override parseTransaction(row: api.Transfer, currency?: Currency): Transaction {
+  override parseTransaction(row: api.Transfer, currency?: ccxt.Currency): ccxt.Transaction {
     const address = row.address ?? undefined;
     return {
       id: row.transferId,
@@ -195,7 +182,7 @@ export class PerpdParsers extends PerpdMarketParsers {
       comment: undefined,
       fee: { currency: SETTLE, cost: 0 },
       info: row,
-    } as Transaction;
+    } as ccxt.Transaction;
   }
 
   /** Equity is the total. Margin of orders and positions is used; the rest is free. */
@@ -203,13 +190,13 @@ export class PerpdParsers extends PerpdMarketParsers {
     return this.safeBalance({
       timestamp: row.updatedAt,
       datetime: this.iso8601(row.updatedAt),
-      [SETTLE]: { total: row.equity, free: row.availableBalance } as Dict,
+      [SETTLE]: { total: row.equity, free: row.availableBalance } as ccxt.Dict,
       info: row,
     });
   }
 
   /** The amount has no sign; `direction` tells in or out of the account. */
-  override parseLedgerEntry(row: api.LedgerEntry): LedgerEntry {
+  override parseLedgerEntry(row: api.LedgerEntry): ccxt.LedgerEntry {
     const isOut = row.amount.startsWith("-");
     return this.safeLedgerEntry(
       {
@@ -225,10 +212,10 @@ export class PerpdParsers extends PerpdMarketParsers {
         info: row,
       },
       this.currency(row.asset),
-    ) as LedgerEntry;
+    ) as ccxt.LedgerEntry;
   }
 
-  override parseLeverage(row: api.Position, market?: Market): Leverage {
+  override parseLeverage(row: api.Position, market?: ccxt.Market): ccxt.Leverage {
     return {
       info: row,
       symbol: this.safeSymbol(row.symbol, market),
@@ -238,12 +225,12 @@ export class PerpdParsers extends PerpdMarketParsers {
     };
   }
 
-  override parseMarginMode(row: api.Position, market?: Market): MarginMode {
+  override parseMarginMode(row: api.Position, market?: ccxt.Market): ccxt.MarginMode {
     return { info: row, symbol: this.safeSymbol(row.symbol, market), marginMode: row.marginMode.toLowerCase() };
   }
 
   /** Rank 1 would be deleveraged last, rank 5 first. */
-  override parseADLRank(row: api.Position, market?: Market): ADL {
+  override parseADLRank(row: api.Position, market?: ccxt.Market): ccxt.ADL {
     const timestamp = row.updatedAt ?? undefined;
     return {
       info: row,

@@ -1,11 +1,11 @@
-import { type Dict, type Leverage, type MarginMode, type MarginModification, NotSupported, type Str } from "ccxt";
+import { type Dict, type MarginModification, NotSupported, type Str } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdAccount } from "./account.ts";
 import { SETTLE } from "./market-parsers.ts";
 
 /** Leverage, margin mode and isolated margin of a symbol. */
 export class PerpdSettings extends PerpdAccount {
-  override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
+  override async fetchLeverage(symbol: string, params: Dict = {}) {
     return this.parseLeverage(await this.positionRow(symbol, params), this.market(symbol));
   }
 
@@ -15,7 +15,7 @@ export class PerpdSettings extends PerpdAccount {
     return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
   }
 
-  override async fetchMarginMode(symbol: string, params: Dict = {}): Promise<MarginMode> {
+  override async fetchMarginMode(symbol: string, params: Dict = {}) {
     return this.parseMarginMode(await this.positionRow(symbol, params), this.market(symbol));
   }
 

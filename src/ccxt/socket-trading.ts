@@ -1,4 +1,4 @@
-import type { Dict, Num, Order, OrderSide, OrderType, Str } from "ccxt";
+import type { Dict, Num, OrderSide, OrderType, Str } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdConnection } from "./connection.ts";
 
@@ -11,7 +11,7 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
     amount: number,
     price?: Num,
     params: Dict = {},
-  ): Promise<Order> {
+  ) {
     await this.loadMarkets();
     const request = this.orderRequest(symbol, type, side, amount, price, params);
     return this.parseOrder(await this.call<api.PlacedOrder>("order.place", request), this.market(symbol));
@@ -25,7 +25,7 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
     amount?: Num,
     price?: Num,
     params: Dict = {},
-  ): Promise<Order> {
+  ) {
     await this.loadMarkets();
     const { changes, rest } = this.changesRequest(symbol, amount, price, params);
     const request = { ...changes, ...this.orderNamed(id, rest) };
@@ -33,13 +33,13 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */
-  override async cancelOrderWs(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+  override async cancelOrderWs(id: string, symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const order = await this.call<api.Order>("order.cancel", this.orderNamed(id, params));
     return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
-  override async cancelAllOrdersWs(symbol?: Str, params: Dict = {}): Promise<Order[]> {
+  override async cancelAllOrdersWs(symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const request = { ...this.definedFields({ symbol: market?.id }), ...params };

@@ -60,16 +60,16 @@ export class PerpdStreams extends PerpdSocketTrading {
   private readonly updates = new Map<string, Updates<unknown>>();
   private readonly readers = new Map<string, Reader<unknown>>();
 
-  override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
+  override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}) {
     return this.books("watchOrderBook", [symbol], limit, params);
   }
 
   /** Resolves with the changed book that was returned longest ago. */
-  override async watchOrderBookForSymbols(symbols: string[], limit?: Int, params: Dict = {}): Promise<OrderBook> {
+  override async watchOrderBookForSymbols(symbols: string[], limit?: Int, params: Dict = {}) {
     return this.books("watchOrderBookForSymbols", symbols, limit, params);
   }
 
-  override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+  override async watchTicker(symbol: string, params: Dict = {}) {
     const [ticker] = await this.latestTickers("watchTicker", [symbol], params);
     return ticker as Ticker;
   }
@@ -86,35 +86,20 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.filterByArray(await this.latestTickers("watchBidsAsks", symbols, params), "symbol");
   }
 
-  override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+  override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
     return this.rowsForSymbols<Trade>("watchTrades", "trades", [symbol], since, limit, params);
   }
 
-  override async watchTradesForSymbols(
-    symbols: string[],
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<Trade[]> {
+  override async watchTradesForSymbols(symbols: string[], since?: Int, limit?: Int, params: Dict = {}) {
     return this.rowsForSymbols<Trade>("watchTradesForSymbols", "trades", symbols, since, limit, params);
   }
 
-  override async watchLiquidations(
-    symbol: string,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<Liquidation[]> {
+  override async watchLiquidations(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
     return this.rowsForSymbols<Liquidation>("watchLiquidations", "liquidations", [symbol], since, limit, params);
   }
 
   /** All symbols when none are given. */
-  override async watchLiquidationsForSymbols(
-    symbols?: Strings,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<Liquidation[]> {
+  override async watchLiquidationsForSymbols(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}) {
     const method = "watchLiquidationsForSymbols";
     return this.rowsForSymbols<Liquidation>(method, "liquidations", symbols, since, limit, params);
   }
@@ -153,7 +138,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
-  override async watchBalance(params: Dict = {}): Promise<Balances> {
+  override async watchBalance(params: Dict = {}) {
     const request = await this.accountChannel("balance", undefined, params);
     const [balance] = await this.rowsOf<Balances>({ method: "watchBalance", requests: [request] }, "private");
     return balance as Balances;

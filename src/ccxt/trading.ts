@@ -30,7 +30,7 @@ export class PerpdTrading extends PerpdSettings {
     amount: number,
     price?: Num,
     params: Dict = {},
-  ): Promise<Order> {
+  ) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const order: api.PlacedOrder = await this.request(
@@ -55,7 +55,7 @@ export class PerpdTrading extends PerpdSettings {
     amount?: Num,
     price?: Num,
     params: Dict = {},
-  ): Promise<Order> {
+  ) {
     await this.loadMarkets();
     const market = this.market(symbol);
     const { changes, rest } = this.changesRequest(symbol, amount, price, params);
@@ -64,7 +64,7 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /** Closes the position at market. `params.quantity`: only a part; `params.price`: at a limit. */
-  override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}): Promise<Order> {
+  override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
     return this.parseOrder(
@@ -74,7 +74,7 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /** Closes the positions at market, one after the other. */
-  override async closeAllPositions(params: Dict = {}): Promise<Position[]> {
+  override async closeAllPositions(params: Dict = {}) {
     const closed: Position[] = [];
     for (const { symbol } of await this.fetchPositions()) {
       await this.closePosition(symbol as string, undefined, params);
@@ -84,7 +84,7 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */
-  override async cancelOrder(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+  override async cancelOrder(id: string, symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     return this.parseOrder(
       await this.request("orders/{id}", "private", "DELETE", this.orderReference(id, params)),
@@ -92,7 +92,7 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  override async cancelAllOrders(symbol?: Str, params: Dict = {}): Promise<Order[]> {
+  override async cancelAllOrders(symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { data }: api.CanceledOrders = await this.request("orders", "private", "DELETE", {
@@ -108,7 +108,7 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */
-  override async fetchOrder(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+  override async fetchOrder(id: string, symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     return this.parseOrder(
       await this.request("orders/{id}", "private", "GET", this.orderReference(id, params)),
@@ -116,7 +116,7 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+  override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { isOfKind, rest } = readKind(params);
@@ -130,22 +130,17 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  override async fetchCanceledAndClosedOrders(
-    symbol?: Str,
-    since?: Int,
-    limit?: Int,
-    params: Dict = {},
-  ): Promise<Order[]> {
+  override async fetchCanceledAndClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.history(symbol, since, limit, params, () => true);
   }
 
   /** Orders that were filled completely. */
-  override async fetchClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+  override async fetchClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.history(symbol, since, limit, params, ({ status }) => status === "FILLED");
   }
 
   /** Orders that ended before they were filled completely. */
-  override async fetchCanceledOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+  override async fetchCanceledOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     return this.history(symbol, since, limit, params, ({ status }) => status !== "FILLED");
   }
 

@@ -7,49 +7,49 @@ import { PerpdStreams } from "./streams.ts";
  * that reads it. Waiting calls reject with UnsubscribeError.
  */
 export class PerpdUnwatch extends PerpdStreams {
-  override async unWatchOrderBook(symbol: string, _params: Dict = {}): Promise<void> {
+  override async unWatchOrderBook(symbol: string, _params: Dict = {}) {
     return this.end("watchOrderBook", "orderbook", [symbol]);
   }
 
-  override async unWatchOrderBookForSymbols(symbols: string[], _params: Dict = {}): Promise<void> {
+  override async unWatchOrderBookForSymbols(symbols: string[], _params: Dict = {}) {
     return this.end("watchOrderBookForSymbols", "orderbook", symbols);
   }
 
-  override async unWatchTrades(symbol: string, _params: Dict = {}): Promise<void> {
+  override async unWatchTrades(symbol: string, _params: Dict = {}) {
     return this.end("watchTrades", "trades", [symbol]);
   }
 
-  override async unWatchTradesForSymbols(symbols: string[], _params: Dict = {}): Promise<void> {
+  override async unWatchTradesForSymbols(symbols: string[], _params: Dict = {}) {
     return this.end("watchTradesForSymbols", "trades", symbols);
   }
 
-  override async unWatchTicker(symbol: string, _params: Dict = {}): Promise<void> {
+  override async unWatchTicker(symbol: string, _params: Dict = {}) {
     return this.end("watchTicker", "ticker", [symbol]);
   }
 
   /** All symbols when none are given, here and below. */
-  override async unWatchTickers(symbols?: Strings, _params: Dict = {}): Promise<void> {
+  override async unWatchTickers(symbols?: Strings, _params: Dict = {}) {
     return this.end("watchTickers", "ticker", symbols);
   }
 
-  override async unWatchBidsAsks(symbols?: Strings, _params: Dict = {}): Promise<void> {
+  override async unWatchBidsAsks(symbols?: Strings, _params: Dict = {}) {
     return this.end("watchBidsAsks", "ticker", symbols);
   }
 
-  override async unWatchOHLCV(symbol: string, timeframe = "1m", _params: Dict = {}): Promise<void> {
+  override async unWatchOHLCV(symbol: string, timeframe = "1m", _params: Dict = {}) {
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
     return this.end("watchOHLCV", "klines", [symbol], (request) => request.interval === interval);
   }
 
-  override async unWatchOrders(symbol?: Str, _params: Dict = {}): Promise<void> {
+  override async unWatchOrders(symbol?: Str, _params: Dict = {}) {
     return this.end("watchOrders", "orders", symbol === undefined ? undefined : [symbol]);
   }
 
-  override async unWatchMyTrades(symbol?: Str, _params: Dict = {}): Promise<void> {
+  override async unWatchMyTrades(symbol?: Str, _params: Dict = {}) {
     return this.end("watchMyTrades", "fills", symbol === undefined ? undefined : [symbol]);
   }
 
-  override async unWatchPositions(symbols?: Strings, _params: Dict = {}): Promise<void> {
+  override async unWatchPositions(symbols?: Strings, _params: Dict = {}) {
     return this.end("watchPositions", "positions", symbols);
   }
 
