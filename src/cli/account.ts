@@ -1,13 +1,13 @@
 import type { PerpdClient } from "../client/client.ts";
-import type { Order, OrderList } from "../client/types.ts";
-import { type Command, text } from "./command.ts";
+import type { LedgerEntry, Order, OrderList } from "../client/types.ts";
+import { type Command, count, defined, text, type Values } from "./command.ts";
 import { keyValues, table } from "./table.ts";
 import { type Paint, signed } from "./terminal.ts";
 
-const SYMBOL = { symbol: { type: "string", argument: "S", description: "only this symbol" } } as const;
+const SYMBOL = { symbol: { argument: "S", description: "only this symbol" } };
 
-/** The query for a symbol; empty for all symbols. */
-const ofSymbol = (symbol: string | undefined) => (symbol === undefined ? {} : { symbol });
+/** The query for the option `symbol`; empty for all symbols. */
+const symbolQuery = (values: Values) => defined({ symbol: text(values, "symbol") });
 
 export const balance: Command = {
   name: "balance",
@@ -39,7 +39,7 @@ export const positions: Command = {
   options: SYMBOL,
   needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
-    const { data } = await client.positions(ofSymbol(text(values, "symbol")));
+    const { data } = await client.positions(symbolQuery(values));
     if (asJson) return print(JSON.stringify(data));
     if (data.length === 0) return print("no open positions");
     const columns = ["symbol", "side", ">size", ">entry", ">mark", ">liquidation", ">leverage", ">margin", ">profit"];
@@ -65,19 +65,19 @@ export const orders: Command = {
   options: SYMBOL,
   needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
-    const open = await openOrders(client, text(values, "symbol"));
+    const open = await openOrders(client, values);
     if (asJson) return print(JSON.stringify(open));
     print(open.length === 0 ? "no open orders" : orderTable(paint, open));
   },
 };
 
 /** Reads all pages: an order that rests in the book must not be missing from the list. */
-async function openOrders(client: PerpdClient, symbol: string | undefined): Promise<Order[]> {
+async function openOrders(client: PerpdClient, values: Values): Promise<Order[]> {
   const open: Order[] = [];
   let cursor: string | null = null;
   do {
     const page: OrderList = await client.openOrders({
-      ...ofSymbol(symbol),
+      ...symbolQuery(values),
       limit: 1000,
       ...(cursor !== null && { cursor }),
     });
@@ -92,16 +92,12 @@ export const deposit: Command = {
   usage: "AMOUNT",
   summary: "take USDC from the sandbox's faucet",
   options: {
-    reference: {
-      type: "string",
-      argument: "TEXT",
-      description: "idempotency key: repeated deposits with it are credited once",
-    },
+    reference: { argument: "TEXT", description: "idempotency key: repeated deposits with it are credited once" },
   },
   needsCredentials: true,
   async run({ client, positionals: [amount = ""], values, terminal: { print }, asJson }) {
     const reference = text(values, "reference");
-    const transfer = await client.deposit({ asset: "USDC", amount, ...(reference !== undefined && { reference }) });
+    const transfer = await client.deposit({ asset: "USDC", amount, ...defined({ reference }) });
     print(asJson ? JSON.stringify(transfer) : `${transfer.status} ${transfer.amount} ${transfer.asset}`);
   },
 };
@@ -125,3 +121,65 @@ export function orderTable(paint: Paint, rows: readonly Order[]): string {
     ]),
   );
 }
+
+const DEFAULT_LIMIT = 20;
+const PAGE_OPTIONS = {
+  ...SYMBOL,
+  limit: { argument: "N", description: `maximum number of rows, up to 1000 (default ${DEFAULT_LIMIT})` },
+};
+
+const pageQuery = (values: Values) => ({ ...symbolQuery(values), limit: count(values, "limit") ?? DEFAULT_LIMIT });
+const at = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
+
+export const fills: Command = {
+  name: "fills",
+  usage: "",
+  summary: "the account's trades, newest first",
+  options: PAGE_OPTIONS,
+  needsCredentials: true,
+  async run({ client, values, terminal: { print, paint }, asJson }) {
+    const { data } = await client.fills(pageQuery(values));
+    if (asJson) return print(JSON.stringify(data));
+    if (data.length === 0) return print("no fills");
+    const columns = ["time (UTC)", "symbol", "side", ">quantity", ">price", ">fee", ">profit", "liquidity", "order"];
+    const rows = data.map((fill) => [
+      at(fill.time),
+      fill.symbol,
+      paint(fill.side === "BUY" ? "green" : "red", fill.side),
+      fill.quantity,
+      fill.price,
+      fill.fee,
+      signed(paint, fill.realizedPnl),
+      fill.execType === "TRADE" ? fill.liquidity : fill.execType,
+      fill.orderId ?? "-",
+    ]);
+    print(table(paint, columns, rows));
+  },
+};
+
+export const ledger: Command = {
+  name: "ledger",
+  usage: "",
+  summary: "every change of the account's money, newest first",
+  options: { ...PAGE_OPTIONS, type: { argument: "T", description: "deposit, fee, funding ..." } },
+  needsCredentials: true,
+  async run({ client, values, terminal: { print, paint }, asJson }) {
+    const type = text(values, "type");
+    const { data } = await client.ledger({
+      ...pageQuery(values),
+      ...(type !== undefined && { type: type.toUpperCase() as LedgerEntry["type"] }),
+    });
+    if (asJson) return print(JSON.stringify(data));
+    if (data.length === 0) return print("no entries");
+    const columns = ["time (UTC)", "type", "symbol", ">amount", "asset", "of"];
+    const rows = data.map((entry) => [
+      at(entry.time),
+      entry.type,
+      entry.symbol ?? "-",
+      signed(paint, entry.amount),
+      entry.asset,
+      entry.tradeId ?? entry.transferId ?? (entry.fundingTime === null ? "-" : at(entry.fundingTime)),
+    ]);
+    print(table(paint, columns, rows));
+  },
+};

@@ -1,4 +1,5 @@
 import type { PerpdClient } from "../client/client.ts";
+import { isOutcomeUnknown, PerpdError } from "../client/error.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** An invalid command line: nothing was sent. */
@@ -6,21 +7,34 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Part of the request failed; the results of the rest have been printed. */
+/** Part of the request failed; the results of the rest have been printed. The message has a line for each failure. */
 export class PartlyFailedError extends Error {
   override name = "PartlyFailedError";
-  /** One for each failure. */
-  readonly lines: readonly string[];
-
-  constructor(lines: readonly string[]) {
-    super(lines.join("\n"));
-    this.lines = lines;
-  }
 }
 
+/** Explains to the user why a command failed, one entry per line. */
+export function errorLines(error: Error): readonly string[] {
+  if (error instanceof PartlyFailedError) return error.message.split("\n");
+  if (error instanceof PerpdError) {
+    const field = error.field === undefined ? "" : ` (${error.field})`;
+    const details = Object.entries(error.details ?? {}).map(([name, value]) => `  ${name}: ${value}`);
+    return [`${error.message}${field}`, ...details];
+  }
+  if (error instanceof UsageError) return [error.message];
+  if (!isOfFetch(error)) return [`unexpected: ${error}`];
+  // fetch() hides the reason in `cause`.
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const why = cause.message || (cause as NodeJS.ErrnoException).code;
+  if (!isOutcomeUnknown(error)) return [`the exchange cannot be reached: ${why}`];
+  return [`the exchange did not answer and may have carried out the request: ${why}`];
+}
+
+/** fetch() reports a failed connection as a TypeError with a cause, and a timeout as TimeoutError. */
+const isOfFetch = (error: Error): boolean =>
+  error.name === "TimeoutError" || (error instanceof TypeError && error.cause instanceof Error);
+
 export interface Option {
-  type: "string" | "boolean";
-  /** Placeholder for the value in the help text. */
+  /** Placeholder for its value in the help text. An option without one takes no value. */
   argument?: string;
   description: string;
 }
@@ -69,3 +83,9 @@ export function oneOf<const W extends string>(what: string, given: string, words
   if (found === undefined) throw new UsageError(`${what}: "${given}" is not one of ${words.join(", ").toLowerCase()}`);
   return found;
 }
+
+/** The fields that are not undefined. */
+export const defined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };

@@ -5,12 +5,12 @@ export const DEFAULT_URL = "http://127.0.0.1:8080/v1";
 
 /** Options of every command. */
 export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
-  url: { type: "string", argument: "URL", description: `of the exchange (PERPD_URL; default ${DEFAULT_URL})` },
-  token: { type: "string", argument: "TOKEN", description: "of a session (PERPD_TOKEN)" },
-  "api-key": { type: "string", argument: "KEY", description: "instead of a token (PERPD_API_KEY)" },
-  secret: { type: "string", argument: "SECRET", description: "of the API key (PERPD_SECRET)" },
-  json: { type: "boolean", description: "print the exchange's reply as JSON" },
-  help: { type: "boolean", description: "explain the command" },
+  url: { argument: "URL", description: `of the exchange (PERPD_URL; default ${DEFAULT_URL})` },
+  token: { argument: "TOKEN", description: "of a session (PERPD_TOKEN)" },
+  "api-key": { argument: "KEY", description: "instead of a token (PERPD_API_KEY)" },
+  secret: { argument: "SECRET", description: "of the API key (PERPD_SECRET)" },
+  json: { description: "print the exchange's reply as JSON" },
+  help: { description: "explain the command" },
 };
 
 /** The trading part of `perpd help`. */

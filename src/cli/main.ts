@@ -1,18 +1,12 @@
 import { parseArgs } from "node:util";
 import { PerpdClient } from "../client/client.ts";
-import { balance, deposit, orders, positions } from "./account.ts";
-import { type Command, UsageError, type Values } from "./command.ts";
-import { errorLines } from "./error-lines.ts";
-import { DONE, FAILED, MISUSED } from "./exit-codes.ts";
+import { balance, deposit, fills, ledger, orders, positions } from "./account.ts";
+import { type Command, errorLines, UsageError, type Values } from "./command.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
-import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
-import { close, leverage, margin } from "./position.ts";
 import { stream } from "./stream.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
-import { amend, cancel, order } from "./trading.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { DONE, type Environment, FAILED, MISUSED, openTerminal } from "./terminal.ts";
+import { amend, cancel, close, leverage, margin, order } from "./trading.ts";
 
 /** Commands for trading on a running exchange. */
 export const COMMANDS: readonly Command[] = [
@@ -42,7 +36,10 @@ export async function runCommand(command: Command, args: readonly string[], env:
   try {
     const { positionals, values } = parse(command, args);
     if (values.help === true) terminal.print(commandHelp(command));
-    else await run(command, positionals, values, env, terminal);
+    else {
+      const client = clientOf(command, values, env);
+      await command.run({ client, positionals, values, terminal, asJson: values.json === true });
+    }
     return DONE;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -53,20 +50,10 @@ export async function runCommand(command: Command, args: readonly string[], env:
   }
 }
 
-async function run(
-  command: Command,
-  positionals: readonly string[],
-  values: Values,
-  env: Environment,
-  terminal: Terminal,
-): Promise<void> {
-  const client = clientOf(command, values, env);
-  await command.run({ client, positionals, values, terminal, asJson: values.json === true });
-}
-
 function parse(command: Command, args: readonly string[]): { positionals: string[]; values: Values } {
   const options = { ...GLOBAL_OPTIONS, ...command.options };
-  const types = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
+  const types: Record<string, { type: "string" | "boolean" }> = {};
+  for (const name in options) types[name] = { type: options[name]?.argument === undefined ? "boolean" : "string" };
   const parsed = (() => {
     try {
       return parseArgs({ args: [...args], options: types, allowPositionals: true });

@@ -48,7 +48,7 @@ export const book: Command = {
   name: "book",
   usage: "SYMBOL",
   summary: "the best levels of the order book",
-  options: { depth: { type: "string", argument: "N", description: `levels of each side (default ${DEFAULT_DEPTH})` } },
+  options: { depth: { argument: "N", description: `levels of each side (default ${DEFAULT_DEPTH})` } },
   needsCredentials: false,
   async run({ client, positionals: [symbol = ""], values, terminal: { print, paint }, asJson }) {
     const shown = await client.orderBook(symbol, count(values, "depth") ?? DEFAULT_DEPTH);

@@ -9,37 +9,24 @@ const LEVEL = /^(OPPONENT|QUEUE)(_5|_10|_20)?$/;
 
 /** For good-till-date orders. */
 export const UNTIL: Option = {
-  type: "string",
   argument: "TIME",
   description: "expires then, for example 2026-12-01T12:00Z",
 };
 
 export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
-  "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "time in force" },
+  "time-in-force": { argument: "gtc|ioc|fok", description: "time in force" },
   until: UNTIL,
-  "post-only": { type: "boolean", description: "refuse it if it would trade at once" },
-  "reduce-only": { type: "boolean", description: "only against the open position" },
-  display: { type: "string", argument: "QUANTITY", description: "iceberg: show at most this quantity" },
-  stop: { type: "string", argument: "PRICE", description: "trigger price: buy above or sell below the current price" },
-  "take-profit": {
-    type: "string",
-    argument: "PRICE",
-    description: "trigger price: buy below or sell above the current price",
-  },
-  trail: { type: "string", argument: "RATE", description: "trailing stop at market: callback rate, 0.01 = 1 %" },
-  from: { type: "string", argument: "PRICE", description: "with --trail: activation price" },
-  "then-stop": {
-    type: "string",
-    argument: "PRICE",
-    description: "attach a stop-loss at market with this trigger price",
-  },
-  "then-take-profit": {
-    type: "string",
-    argument: "PRICE",
-    description: "attach a take-profit; either leg cancels the other",
-  },
-  "dry-run": { type: "boolean", description: "simulate the order without placing it" },
-  name: { type: "string", argument: "ID", description: "its clientOrderId (default: random)" },
+  "post-only": { description: "refuse it if it would trade at once" },
+  "reduce-only": { description: "only against the open position" },
+  display: { argument: "QUANTITY", description: "iceberg: show at most this quantity" },
+  stop: { argument: "PRICE", description: "trigger price: buy above or sell below the current price" },
+  "take-profit": { argument: "PRICE", description: "trigger price: buy below or sell above the current price" },
+  trail: { argument: "RATE", description: "trailing stop at market: callback rate, 0.01 = 1 %" },
+  from: { argument: "PRICE", description: "with --trail: activation price" },
+  "then-stop": { argument: "PRICE", description: "attach a stop-loss at market with this trigger price" },
+  "then-take-profit": { argument: "PRICE", description: "attach a take-profit; either leg cancels the other" },
+  "dry-run": { description: "simulate the order without placing it" },
+  name: { argument: "ID", description: "its clientOrderId (default: random)" },
 };
 
 /** The order of a command line. It always has a clientOrderId, so that it can be sent again after a lost reply. */

@@ -2,8 +2,7 @@ import type { PerpdError } from "../client/error.ts";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type { BookDepth, ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
 import { type Command, count, oneOf, text, UsageError, type Values } from "./command.ts";
-import { DONE } from "./exit-codes.ts";
-import { type Paint, signed } from "./terminal.ts";
+import { DONE, type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
 const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE", "TRANSFERS", "FUNDING"] as const;
@@ -13,10 +12,10 @@ export const stream: Command = {
   usage: "CHANNEL [SYMBOL]",
   summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PRIVATE].join(", ").toLowerCase()}`,
   options: {
-    depth: { type: "string", argument: "N", description: "orderbook: levels of each side (default 5)" },
-    interval: { type: "string", argument: "I", description: "klines: 1s to 1M (default 1m)" },
-    price: { type: "string", argument: "TYPE", description: "klines: last, mark or index prices (default last)" },
-    count: { type: "string", argument: "N", description: "end after N messages" },
+    depth: { argument: "N", description: "orderbook: levels of each side (default 5)" },
+    interval: { argument: "I", description: "klines: 1s to 1M (default 1m)" },
+    price: { argument: "TYPE", description: "klines: last, mark or index prices (default last)" },
+    count: { argument: "N", description: "end after N messages" },
   },
   needsCredentials: false,
   async run({ client, positionals: [channel = "", symbol], values, terminal, asJson }) {

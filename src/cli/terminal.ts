@@ -1,5 +1,11 @@
 import { styleText } from "node:util";
-import { FAILED } from "./exit-codes.ts";
+
+/** Exit codes. */
+export const DONE = 0;
+/** The exchange refused or could not be reached, or the result could not be printed. */
+export const FAILED = 1;
+/** Nothing was sent. */
+export const MISUSED = 2;
 
 type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
@@ -16,7 +22,7 @@ export interface Terminal {
   closed: AbortSignal;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The process's standard output and error. Colours: on a terminal unless NO_COLOR is set; FORCE_COLOR overrides both. A

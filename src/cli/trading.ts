@@ -1,10 +1,21 @@
 import { isOrderReference } from "../client/paths.ts";
-import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
+import type { MarginMode, Order, PlacedOrder, Position, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
-import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
-import { errorLines } from "./error-lines.ts";
+import {
+  type Call,
+  type Command,
+  count,
+  defined,
+  errorLines,
+  oneOf,
+  PartlyFailedError,
+  text,
+  UsageError,
+} from "./command.ts";
 import { goodTillDateOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
 import type { Paint } from "./terminal.ts";
+
+const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;
 
 export const order: Command = {
   name: "order",
@@ -18,7 +29,7 @@ export const order: Command = {
       const tried = await client.tryOrder(given);
       return print(asJson ? JSON.stringify(tried) : triedText(paint, tried));
     }
-    const placed = await client.placeOrder({ ...given, ...(clientOrderId !== undefined && { clientOrderId }) });
+    const placed = await client.placeOrder({ ...given, ...defined({ clientOrderId }) });
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
   },
 };
@@ -32,7 +43,7 @@ function triedText(paint: Paint, tried: TriedOrder): string {
   ].join("\n");
 }
 
-export function placedText(paint: Paint, placed: PlacedOrder): string {
+function placedText(paint: Paint, placed: PlacedOrder): string {
   const fills = placed.fills.map(
     ({ quantity, price, fee, feeAsset, liquidity }) =>
       `  ${quantity} at ${price}, fee ${fee} ${feeAsset} (${liquidity})`,
@@ -45,38 +56,26 @@ export const amend: Command = {
   usage: "ID",
   summary: "change price, quantity, trigger or expiry of an open order, by id or client:NAME",
   options: {
-    price: { type: "string", argument: "PRICE", description: "the new limit" },
-    quantity: { type: "string", argument: "Q", description: "the new quantity, including what was filled" },
-    display: { type: "string", argument: "Q", description: "iceberg: show at most this quantity" },
-    trigger: { type: "string", argument: "PRICE", description: "the new trigger price" },
+    price: { argument: "PRICE", description: "the new limit" },
+    quantity: { argument: "Q", description: "the new quantity, including what was filled" },
+    display: { argument: "Q", description: "iceberg: show at most this quantity" },
+    trigger: { argument: "PRICE", description: "the new trigger price" },
     until: UNTIL,
-    trail: {
-      type: "string",
-      argument: "RATE",
-      description: "the new callback rate of a trailing order",
-    },
-    from: {
-      type: "string",
-      argument: "PRICE",
-      description: "the new activation price of a trailing order",
-    },
+    trail: { argument: "RATE", description: "the new callback rate of a trailing order" },
+    from: { argument: "PRICE", description: "the new activation price of a trailing order" },
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
-    const [price, quantity] = [text(values, "price"), text(values, "quantity")];
-    const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
-    const [callbackRate, activationPrice] = [text(values, "trail"), text(values, "from")];
-    const goodTillDate = goodTillDateOf(values);
-    const changes = {
-      ...(price !== undefined && { price }),
-      ...(quantity !== undefined && { quantity }),
-      ...(displayQuantity !== undefined && { displayQuantity }),
-      ...(triggerPrice !== undefined && { triggerPrice }),
-      ...(callbackRate !== undefined && { callbackRate }),
-      ...(activationPrice !== undefined && { activationPrice }),
-      ...(goodTillDate !== undefined && { goodTillDate }),
-    };
+    const changes = defined({
+      price: text(values, "price"),
+      quantity: text(values, "quantity"),
+      displayQuantity: text(values, "display"),
+      triggerPrice: text(values, "trigger"),
+      callbackRate: text(values, "trail"),
+      activationPrice: text(values, "from"),
+      goodTillDate: goodTillDateOf(values),
+    });
     if (Object.keys(changes).length === 0)
       throw new UsageError(
         "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from and --until",
@@ -91,9 +90,9 @@ export const cancel: Command = {
   usage: "[ID ...]",
   summary: "cancel orders by id or client:NAME, or --all of them",
   options: {
-    all: { type: "boolean", description: "all open orders" },
-    symbol: { type: "string", argument: "S", description: "with --all: of this symbol only" },
-    side: { type: "string", argument: "buy|sell", description: "with --all: of this side only" },
+    all: { description: "all open orders" },
+    symbol: { argument: "S", description: "with --all: of this symbol only" },
+    side: { argument: "buy|sell", description: "with --all: of this side only" },
   },
   needsCredentials: true,
   async run(call) {
@@ -103,10 +102,8 @@ export const cancel: Command = {
     const [symbol, side] = [text(values, "symbol"), text(values, "side")];
     if (!isAll && (symbol ?? side) !== undefined) throw new UsageError("--symbol and --side need --all");
     if (!isAll) return cancelEach(call);
-    const { data } = await client.cancelOrders({
-      ...(symbol !== undefined && { symbol }),
-      ...(side !== undefined && { side: oneOf("--side", side, SIDES) }),
-    });
+    const named = defined({ symbol, side: side === undefined ? undefined : oneOf("--side", side, SIDES) });
+    const { data } = await client.cancelOrders(named);
     const { print, paint } = call.terminal;
     if (call.asJson) print(JSON.stringify(data));
     else print(data.length === 0 ? "no open orders" : orderTable(paint, data));
@@ -126,5 +123,55 @@ async function cancelEach({ client, positionals, terminal: { print, paint }, asJ
     }
   if (asJson) print(JSON.stringify(canceled));
   else if (canceled.length > 0) print(orderTable(paint, canceled));
-  if (failures.length > 0) throw new PartlyFailedError(failures);
+  if (failures.length > 0) throw new PartlyFailedError(failures.join("\n"));
+}
+
+export const close: Command = {
+  name: "close",
+  usage: "SYMBOL [QUANTITY]",
+  summary: "close a position at market, all of it or a part",
+  needsCredentials: true,
+  async run({ client, positionals: [symbol = "", quantity], terminal: { print, paint }, asJson }) {
+    const placed = await client.closePosition(symbol, quantity === undefined ? {} : { quantity });
+    print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
+  },
+};
+
+export const leverage: Command = {
+  name: "leverage",
+  usage: "SYMBOL LEVERAGE",
+  summary: "set the leverage of a symbol",
+  needsCredentials: true,
+  async run({ client, positionals: [symbol = "", given = ""], terminal: { print }, asJson }) {
+    const set = await client.setLeverage(symbol, count({ leverage: given }, "leverage") ?? 0);
+    print(asJson ? JSON.stringify(set) : `${set.symbol} ${set.leverage}x`);
+  },
+};
+
+export const margin: Command = {
+  name: "margin",
+  usage: "SYMBOL [cross|isolated]",
+  summary: "set the margin mode of a symbol, or move an isolated position's margin",
+  options: {
+    add: { argument: "USDC", description: "move this amount from the account to the position" },
+    remove: { argument: "USDC", description: "move this amount from the position to the account" },
+    reference: { argument: "TEXT", description: "idempotency key: repeated moves with it are applied once" },
+  },
+  needsCredentials: true,
+  async run(call) {
+    const set = await marginChange(call);
+    if (call.asJson) return call.terminal.print(JSON.stringify(set));
+    const aside =
+      "isolatedMargin" in set && set.isolatedMargin !== null ? `, isolated margin ${set.isolatedMargin} USDC` : "";
+    call.terminal.print(`${set.symbol} ${set.marginMode}${aside}`);
+  },
+};
+
+function marginChange({ client, positionals, values }: Call): Promise<MarginMode | Position> {
+  const [symbol = "", mode] = positionals;
+  const [add, remove] = [text(values, "add"), text(values, "remove")];
+  if ([mode, add, remove].filter((given) => given !== undefined).length !== 1)
+    throw new UsageError("margin takes one of cross, isolated, --add and --remove");
+  if (mode !== undefined) return client.setMarginMode(symbol, oneOf("mode", mode, MARGIN_MODES));
+  return client.moveMargin(symbol, add ?? `-${remove}`, text(values, "reference"));
 }
