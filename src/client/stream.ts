@@ -4,24 +4,7 @@ import { isTransient, readRejection } from "./handshake-rejection.ts";
 import { Keepalive } from "./keepalive.ts";
 import { notPerpdError, parseObject } from "./response.ts";
 import { jittered } from "./retry.ts";
-import type {
-  Batch,
-  BatchResults,
-  CancelAllQuery,
-  CanceledOrders,
-  CancelSwitch,
-  ChannelMessage,
-  ChannelRequest,
-  CloseRequest,
-  ErrorBody,
-  Leverage,
-  MarginMode,
-  MovedMargin,
-  NewOrder,
-  Order,
-  OrderChanges,
-  PlacedOrder,
-} from "./types.ts";
+import type * as api from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; the `ws` package has it too. */
 export interface WebSocketLike {
@@ -37,7 +20,7 @@ export interface WebSocketLike {
 export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export interface StreamHandlers {
-  onMessage(message: ChannelMessage): void;
+  onMessage(message: api.ChannelMessage): void;
   /**
    * The stream has ended for good. Either the exchange refused to authenticate or to subscribe, or the address does not
    * belong to a perpd, or the first handshake was refused for a reason that a retry cannot change.
@@ -65,7 +48,7 @@ export interface StreamOptions {
   deadAfterMs?: number;
 }
 
-interface Reply extends Partial<ErrorBody> {
+interface Reply extends Partial<api.ErrorBody> {
   op: string;
   id: number;
 }
@@ -83,7 +66,7 @@ export class Stream {
   private readonly url: string;
   private readonly credentials: () => object | null;
   /** After the first subscription: with the defaults that the exchange filled in, as messages name them. */
-  private channels: ChannelRequest[];
+  private channels: api.ChannelRequest[];
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
   /** Both do nothing once the promise is settled. */
@@ -111,7 +94,7 @@ export class Stream {
     WebSocket: WebSocketConstructor,
     url: string,
     credentials: () => object | null,
-    channels: ChannelRequest[],
+    channels: api.ChannelRequest[],
     handlers: StreamHandlers,
     options: StreamOptions = {},
   ) {
@@ -136,42 +119,45 @@ export class Stream {
     return (reply as Reply & { serverTime: number }).serverTime;
   }
 
-  placeOrder(order: NewOrder): Promise<PlacedOrder> {
+  placeOrder(order: api.NewOrder): Promise<api.PlacedOrder> {
     return this.trade("order.place", order);
   }
 
-  cancelOrder(which: { orderId: string } | { clientOrderId: string }): Promise<Order> {
+  cancelOrder(which: { orderId: string } | { clientOrderId: string }): Promise<api.Order> {
     return this.trade("order.cancel", which);
   }
 
-  amendOrder(which: { orderId: string } | { clientOrderId: string }, changes: OrderChanges): Promise<PlacedOrder> {
+  amendOrder(
+    which: { orderId: string } | { clientOrderId: string },
+    changes: api.OrderChanges,
+  ): Promise<api.PlacedOrder> {
     return this.trade("order.amend", { ...which, ...changes });
   }
 
   /** Places, amends and cancels up to 20 orders of one symbol in one transaction: see PerpdClient.batch. */
-  batch(batch: Batch): Promise<BatchResults> {
+  batch(batch: api.Batch): Promise<api.BatchResults> {
     return this.trade("order.batch", batch);
   }
 
-  cancelOrders(which: CancelAllQuery = {}): Promise<CanceledOrders> {
+  cancelOrders(which: api.CancelAllQuery = {}): Promise<api.CanceledOrders> {
     return this.trade("order.cancelAll", which);
   }
 
   /** Dead man's switch: cancels all open orders after `timeoutMs` unless it is called again before. 0 disarms it. */
-  cancelAfter(timeoutMs: number): Promise<CancelSwitch> {
+  cancelAfter(timeoutMs: number): Promise<api.CancelSwitch> {
     return this.trade("order.cancelAfter", { timeoutMs });
   }
 
   /** Closes a position: all of it at market, unless `how` names a quantity or a price. */
-  closePosition(symbol: string, how: CloseRequest = {}): Promise<PlacedOrder> {
+  closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
     return this.trade("position.close", { symbol, ...how });
   }
 
-  setLeverage(symbol: string, leverage: number): Promise<Leverage> {
+  setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
     return this.trade("position.leverage", { symbol, leverage });
   }
 
-  setMarginMode(symbol: string, mode: MarginMode["marginMode"]): Promise<MarginMode> {
+  setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
     return this.trade("position.marginMode", { symbol, mode });
   }
 
@@ -179,7 +165,7 @@ export class Stream {
    * Adds `amount` USDC to an isolated position's margin; a negative amount removes it. With a reference it may be
    * repeated and is applied once.
    */
-  moveMargin(symbol: string, amount: string, reference?: string): Promise<MovedMargin> {
+  moveMargin(symbol: string, amount: string, reference?: string): Promise<api.MovedMargin> {
     return this.trade("position.margin", { symbol, amount, ...(reference !== undefined && { reference }) });
   }
 
@@ -291,11 +277,11 @@ export class Stream {
     this.isOpen = true;
     if (this.channels.length === 0) return;
     const reply = await this.request("subscribe", { channels: this.withResumePoints() });
-    this.channels = (reply as Reply & { channels: ChannelRequest[] }).channels;
+    this.channels = (reply as Reply & { channels: api.ChannelRequest[] }).channels;
   }
 
   /** The channels, each with the sequence at which the connection was lost. */
-  private withResumePoints(): ChannelRequest[] {
+  private withResumePoints(): api.ChannelRequest[] {
     return this.channels.map((request) => {
       const sequence = this.lastSequences.get(streamName(request)) ?? null;
       return sequence === null ? request : { ...request, resume: sequence };
@@ -350,7 +336,7 @@ const disconnected = (message: string, retryable: boolean): PerpdError =>
 
 /** The fields that identify a stream within a connection. */
 interface StreamKey {
-  channel: ChannelMessage["channel"];
+  channel: api.ChannelMessage["channel"];
   symbol?: string | undefined;
   depth?: number | undefined;
   updateMs?: number | undefined;
@@ -364,7 +350,7 @@ interface Heartbeat extends StreamKey {
   sequence: number;
 }
 
-type Message = Reply | ChannelMessage | Heartbeat;
+type Message = Reply | api.ChannelMessage | Heartbeat;
 
 const keyOf = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): StreamKey => ({
   channel,

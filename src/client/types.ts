@@ -129,19 +129,23 @@ export interface OrderBookMessage extends StreamMessage {
   asks: Level[];
 }
 
-/** Oldest first. */
-export interface TradesMessage extends StreamMessage {
-  channel: "trades";
+/** Rows of one symbol, oldest first. */
+interface SymbolMessage<Channel, Row> extends StreamMessage {
+  channel: Channel;
   symbol: string;
-  data: PublicTrade[];
+  data: Row[];
 }
 
-/** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. Oldest first. */
-export interface LiquidationsMessage extends StreamMessage {
-  channel: "liquidations";
-  symbol: string;
-  data: PublicTrade[];
+/** Rows of an account, of all symbols when the subscription names none. */
+interface AccountMessage<Channel, Row> extends StreamMessage {
+  channel: Channel;
+  symbol?: string;
+  data: Row[];
 }
+
+export type TradesMessage = SymbolMessage<"trades", PublicTrade>;
+/** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. */
+export type LiquidationsMessage = SymbolMessage<"liquidations", PublicTrade>;
 
 export interface TickerMessage extends StreamMessage {
   channel: "ticker";
@@ -150,35 +154,20 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
-/** The current candle, and the one before it when it has just closed. Oldest first; empty before the first candle. */
-export interface KlinesMessage extends StreamMessage {
-  channel: "klines";
-  symbol: string;
+/** The current candle, and the one before it when it has just closed. Empty before the first candle. */
+export interface KlinesMessage extends SymbolMessage<"klines", Kline> {
   interval: KlinesQuery["interval"];
   priceType: NonNullable<KlinesQuery["priceType"]>;
-  data: Kline[];
 }
 
 /** Snapshot: open orders, newest first. Update: orders that one transaction changed, closed ones included. */
-export interface OrdersMessage extends StreamMessage {
-  channel: "orders";
-  symbol?: string;
-  data: Order[];
-}
-
+export type OrdersMessage = AccountMessage<"orders", Order>;
 /** Snapshot: the last 100. Update: those of one transaction. Oldest first. */
-export interface FillsMessage extends StreamMessage {
-  channel: "fills";
-  symbol?: string;
-  data: Fill[];
-}
-
+export type FillsMessage = AccountMessage<"fills", Fill>;
 /** A closed position has the size "0". */
-export interface PositionsMessage extends StreamMessage {
-  channel: "positions";
-  symbol?: string;
-  data: Position[];
-}
+export type PositionsMessage = AccountMessage<"positions", Position>;
+/** Snapshot: the last 100 payments. Update: those of one transaction. Oldest first. */
+export type FundingMessage = AccountMessage<"funding", FundingPayment>;
 
 export interface BalanceMessage extends StreamMessage {
   channel: "balance";
@@ -189,13 +178,6 @@ export interface BalanceMessage extends StreamMessage {
 export interface TransfersMessage extends StreamMessage {
   channel: "transfers";
   data: Transfer[];
-}
-
-/** Snapshot: the last 100 payments. Update: those of one transaction. Oldest first. */
-export interface FundingMessage extends StreamMessage {
-  channel: "funding";
-  symbol?: string;
-  data: FundingPayment[];
 }
 
 export type ChannelMessage =
