@@ -53,10 +53,21 @@ function batchCost(items: readonly Dict[]): number {
   return items.every(({ action }) => action === "CANCEL") ? items.length * CANCEL_COST : items.length;
 }
 
+const UNIFIED_METHOD = /^(fetch|create|cancel|edit|close|set|add|reduce|watch|unWatch)[A-Z]|^withdraw$/;
+
+/** For ccxt's `has`: the methods of ccxt that the exchange's classes implement. */
+function implementedMethods(exchange: Exchange): Dict {
+  const has: Dict = {};
+  for (let type = Object.getPrototypeOf(exchange); type !== Exchange.prototype; type = Object.getPrototypeOf(type))
+    for (const name of Object.getOwnPropertyNames(type))
+      if (UNIFIED_METHOD.test(name) && name in Exchange.prototype) has[name] = true;
+  return has;
+}
+
 /** Builds URLs, signs requests, and turns refusals into ccxt's exceptions. */
 export class PerpdBase extends Exchange {
   override describe() {
-    return this.deepExtend(super.describe(), DESCRIPTION);
+    return this.deepExtend(super.describe(), { has: implementedMethods(this) }, DESCRIPTION);
   }
 
   override loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
