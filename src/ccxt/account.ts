@@ -1,8 +1,10 @@
-import type { Dict, FundingHistory, Int, Liquidation, Str, Strings, Transaction } from "ccxt";
+import type { Dict, FundingHistory, Int, Liquidation, MarginModification, Str, Strings, Transaction } from "ccxt";
+import { NotSupported } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketData } from "./market-data.ts";
+import { SETTLE } from "./market-parsers.ts";
 
-/** Balance, positions and history of an account. */
+/** Balance, positions, history, leverage and margin of an account. */
 export class PerpdAccount extends PerpdMarketData {
   override async fetchBalance(params: Dict = {}) {
     await this.loadMarkets();
@@ -42,36 +44,19 @@ export class PerpdAccount extends PerpdMarketData {
   }
 
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    await this.loadMarkets();
-    const market = this.marketOrNone(symbol);
-    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
-    return this.parseTrades(
-      await this.pages<api.Fill>("private", "account/trades", query, { since, limit }),
-      market,
-      since,
-      limit,
-    );
+    const { market, rows } = await this.symbolRows<api.Fill>("account/trades", symbol, since, limit, params);
+    return this.parseTrades(rows, market, since, limit);
   }
 
   override async fetchFundingHistory(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    await this.loadMarkets();
-    const market = this.marketOrNone(symbol);
-    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
-    const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, {
-      since,
-      limit,
-    });
+    const path = "account/funding";
+    const { market, rows } = await this.symbolRows<api.FundingPayment>(path, symbol, since, limit, params);
     return this.parseIncomes(rows, market, since, limit) as FundingHistory[];
   }
 
   /** Every change of the account's money. `params.type` and `params.symbol` filter by the exchange's own names. */
   override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    await this.loadMarkets();
-    const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.timeRange(since, params), {
-      since,
-      limit,
-    });
+    const { currency, rows } = await this.currencyRows<api.LedgerEntry>("account/ledger", code, since, limit, params);
     return this.parseLedger(rows, currency, since, limit);
   }
 
@@ -103,13 +88,8 @@ export class PerpdAccount extends PerpdMarketData {
     limit?: Int,
     params: Dict = {},
   ): Promise<Liquidation[]> {
-    await this.loadMarkets();
-    const query = {
-      ...this.definedFields({ symbol: this.marketOrNone(symbol)?.id }),
-      ...this.timeRange(since, params),
-    };
     const isForced = ({ execType, liquidity }: api.Fill) => execType === "LIQUIDATION" && liquidity === "TAKER";
-    const rows = await this.pages<api.Fill>("private", "account/trades", query, { since, limit, isWanted: isForced });
+    const { rows } = await this.symbolRows("account/trades", symbol, since, limit, params, isForced);
     return this.sortBy(
       rows.map((row) => this.parseLiquidation(row)),
       "timestamp",
@@ -124,11 +104,93 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parseTransaction(await this.request("account/withdraw", "private", "POST", request), currency);
   }
 
+  override async fetchLeverage(symbol: string, params: Dict = {}) {
+    return this.parseLeverage(await this.positionRow(symbol, params), this.market(symbol));
+  }
+
+  override async setLeverage(leverage: number, symbol?: Str, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
+    const market = this.market(this.requireSymbol(symbol, "setLeverage"));
+    return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
+  }
+
+  override async fetchMarginMode(symbol: string, params: Dict = {}) {
+    return this.parseMarginMode(await this.positionRow(symbol, params), this.market(symbol));
+  }
+
+  /** Sets `cross` or `isolated`; the symbol must not have open orders. */
+  override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
+    const market = this.market(this.requireSymbol(symbol, "setMarginMode"));
+    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
+    return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
+  }
+
+  /**
+   * Adds USDC to an isolated position. `params.reference`: an idempotency key, under which the amount is moved once.
+   */
+  override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("add", symbol, amount, params);
+  }
+
+  override async reduceMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("reduce", symbol, amount, params);
+  }
+
+  private async moveMargin(type: "add" | "reduce", symbol: string, amount: number, params: Dict) {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const printed = this.numberToString(amount);
+    const request = { symbol: market.id, amount: type === "add" ? printed : `-${printed}`, ...params };
+    const position: api.Position = await this.request("positions/{symbol}/margin", "private", "POST", request);
+    const timestamp = position.updatedAt ?? undefined;
+    return {
+      symbol: market.symbol as string,
+      type,
+      marginMode: "isolated" as const,
+      amount,
+      total: this.parseNumber(position.isolatedMargin ?? undefined),
+      code: SETTLE,
+      status: "ok",
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      info: position,
+    };
+  }
+
+  /** Only one-way mode exists: a symbol has one position. */
+  override async fetchPositionMode(_symbol?: Str, _params: Dict = {}) {
+    return { info: {}, hedged: false };
+  }
+
+  override async setPositionMode(hedged: boolean, _symbol?: Str, _params: Dict = {}) {
+    if (hedged) throw new NotSupported(`${this.id} setPositionMode(): only one-way mode is supported`);
+    return { info: {}, hedged: false };
+  }
+
   private async transfers(path: string, code: Str, since: Int, limit: Int, params: Dict): Promise<Transaction[]> {
+    const { currency, rows } = await this.currencyRows<api.Transfer>(path, code, since, limit, params);
+    return this.parseTransactions(rows, currency, since, limit);
+  }
+
+  private async currencyRows<Row>(path: string, code: Str, since: Int, limit: Int, params: Dict) {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.Transfer>("private", path, this.timeRange(since, params), { since, limit });
-    return this.parseTransactions(rows, currency, since, limit);
+    return { currency, rows: await this.pages<Row>("private", path, this.timeRange(since, params), { since, limit }) };
+  }
+
+  private async symbolRows<Row>(
+    path: string,
+    symbol: Str,
+    since: Int,
+    limit: Int,
+    params: Dict,
+    isWanted: (row: Row) => boolean = () => true,
+  ) {
+    await this.loadMarkets();
+    const market = this.marketOrNone(symbol);
+    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
+    return { market, rows: await this.pages<Row>("private", path, query, { since, limit, isWanted }) };
   }
 
   protected marketOrNone(symbol: Str) {

@@ -44,10 +44,8 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchTicker(symbol: string, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
-    return this.parseTicker(
-      await this.request("market/ticker", "public", "GET", { symbol: market.id, ...params }),
-      market,
-    );
+    const row = await this.request("market/ticker", "public", "GET", { symbol: market.id, ...params });
+    return this.parseTicker(row, market);
   }
 
   override async fetchTickers(symbols?: Strings, params: Dict = {}) {

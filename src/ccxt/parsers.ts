@@ -3,8 +3,6 @@ import { Precise } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketParsers, SETTLE } from "./market-parsers.ts";
 
-type FundingPayment = api.FundingPaymentList["data"][number];
-
 const ORDER_STATUS: Readonly<Record<string, string>> = {
   UNTRIGGERED: "open",
   NEW: "open",
@@ -36,7 +34,7 @@ const ADL_RATINGS = ["low", "medium-low", "medium", "medium-high", "high"];
 
 /** Parses account data into ccxt's structures. */
 export class PerpdParsers extends PerpdMarketParsers {
-  override parseIncome(row: FundingPayment, given?: ccxt.Market): ccxt.FundingHistory {
+  override parseIncome(row: api.FundingPayment, given?: ccxt.Market): ccxt.FundingHistory {
     return {
       // A position has one payment per interval.
       id: `${row.symbol}:${row.fundingTime}`,

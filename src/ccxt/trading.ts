@@ -1,23 +1,13 @@
-import {
-  BadRequest,
-  type Dict,
-  type Int,
-  InvalidOrder,
-  type Num,
-  type Order,
-  type OrderSide,
-  type OrderType,
-  type Position,
-  type Str,
-} from "ccxt";
+import type { Dict, Int, Num, Order, OrderSide, OrderType, Position, Str } from "ccxt";
+import { BadRequest, InvalidOrder } from "ccxt";
 import { isOrderReference } from "../client/paths.ts";
 import type * as api from "../client/types.ts";
+import { PerpdAccount } from "./account.ts";
 import { DEFAULT_LIMIT } from "./base.ts";
 import { type Condition, callbackRateOf, readCondition } from "./condition.ts";
-import { PerpdSettings } from "./settings.ts";
 
 /** Orders: placed, canceled and looked up. */
-export class PerpdTrading extends PerpdSettings {
+export class PerpdTrading extends PerpdAccount {
   /**
    * Places a limit or market order. Supported params of ccxt: timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate),
    * postOnly, reduceOnly, clientOrderId, takeProfit, stopLoss, test (dry run: nothing is placed) and the conditions of
@@ -33,13 +23,8 @@ export class PerpdTrading extends PerpdSettings {
   ) {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const order: api.PlacedOrder = await this.request(
-      "orders",
-      "private",
-      "POST",
-      this.orderRequest(market.symbol, type, side, amount, price, params),
-    );
-    return this.parseOrder(order, market);
+    const request = this.orderRequest(market.symbol, type, side, amount, price, params);
+    return this.parseOrder(await this.request("orders", "private", "POST", request), market);
   }
 
   /**
@@ -67,10 +52,8 @@ export class PerpdTrading extends PerpdSettings {
   override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
-    return this.parseOrder(
-      await this.request("positions/{symbol}/close", "private", "POST", { symbol: market.id, ...params }),
-      market,
-    );
+    const request = { symbol: market.id, ...params };
+    return this.parseOrder(await this.request("positions/{symbol}/close", "private", "POST", request), market);
   }
 
   /** Closes the positions at market, one after the other. */
@@ -86,10 +69,8 @@ export class PerpdTrading extends PerpdSettings {
   /** By `params.clientOrderId`, if that is given, else by id. */
   override async cancelOrder(id: string, symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
-    return this.parseOrder(
-      await this.request("orders/{id}", "private", "DELETE", this.orderReference(id, params)),
-      this.marketOrNone(symbol),
-    );
+    const order = await this.request("orders/{id}", "private", "DELETE", this.orderReference(id, params));
+    return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
   override async cancelAllOrders(symbol?: Str, params: Dict = {}) {
@@ -110,10 +91,8 @@ export class PerpdTrading extends PerpdSettings {
   /** By `params.clientOrderId`, if that is given, else by id. */
   override async fetchOrder(id: string, symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
-    return this.parseOrder(
-      await this.request("orders/{id}", "private", "GET", this.orderReference(id, params)),
-      this.marketOrNone(symbol),
-    );
+    const order = await this.request("orders/{id}", "private", "GET", this.orderReference(id, params));
+    return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
   override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
@@ -122,12 +101,8 @@ export class PerpdTrading extends PerpdSettings {
     const { isOfKind, rest } = readKind(params);
     const query = { ...this.definedFields({ symbol: market?.id }), ...rest };
     const isWanted = (order: api.Order) => (since === undefined || order.createdAt >= since) && isOfKind(order);
-    return this.parseOrders(
-      await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted }),
-      market,
-      since,
-      limit,
-    );
+    const rows = await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted });
+    return this.parseOrders(rows, market, since, limit);
   }
 
   override async fetchCanceledAndClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {

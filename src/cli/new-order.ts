@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { NewOrder } from "../client/types.ts";
-import { type Option, oneOf, text, UsageError, type Values } from "./command.ts";
+import { defined, type Option, oneOf, text, UsageError, type Values } from "./command.ts";
 
 const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
 export const SIDES = ["BUY", "SELL"] as const;
@@ -38,7 +38,6 @@ export function orderOf(
   const goodTillDate = goodTillDateOf(values);
   if (timeInForce !== undefined && goodTillDate !== undefined)
     throw new UsageError("give either --time-in-force or --until");
-  const displayQuantity = text(values, "display");
   return {
     symbol,
     side: oneOf("side", side, SIDES),
@@ -50,7 +49,7 @@ export function orderOf(
     ...(goodTillDate !== undefined && { timeInForce: "GTD", goodTillDate }),
     ...(values["post-only"] === true && { postOnly: true }),
     ...(values["reduce-only"] === true && { reduceOnly: true }),
-    ...(displayQuantity !== undefined && { displayQuantity }),
+    ...defined({ displayQuantity: text(values, "display") }),
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
 }
@@ -88,6 +87,5 @@ function typeOf(price: string, values: Values) {
   }
   if (trail === undefined) return { type: isMarket ? "MARKET" : "LIMIT", ...limit } as const;
   if (!isMarket) throw new UsageError("a trailing order is a market order: use market as its price");
-  const activation = from === undefined ? {} : { activationPrice: from };
-  return { type: "TRAILING_STOP_MARKET", callbackRate: trail, ...activation } as const;
+  return { type: "TRAILING_STOP_MARKET", callbackRate: trail, ...defined({ activationPrice: from }) } as const;
 }

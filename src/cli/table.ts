@@ -2,23 +2,13 @@ import Table from "cli-table3";
 import type { Paint } from "./terminal.ts";
 
 /** No borders, so that other programs can cut and sort the output. */
-const NO_BORDERS = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "  ",
-};
+const EDGES = ["top", "bottom", "left", "mid", "right"].flatMap((edge) => [
+  edge,
+  `${edge}-left`,
+  `${edge}-mid`,
+  `${edge}-right`,
+]);
+const NO_BORDERS = { ...Object.fromEntries(EDGES.map((edge) => [edge, ""])), middle: "  " };
 
 /** A table with a bold head. A column name that begins with ">" is right-aligned, for numbers. */
 export function table(paint: Paint, columns: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isSignatureReplay, PerpdError } from "./error.ts";
-import { isTransient, readRejection } from "./handshake-rejection.ts";
 import { Keepalive } from "./keepalive.ts";
-import { notPerpdError, parseObject } from "./response.ts";
+import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
 import { jittered } from "./retry.ts";
 import type * as api from "./types.ts";
 
@@ -47,6 +46,8 @@ export interface StreamOptions {
   /** A connection without a message for this long is dropped and made again. Default 30,000. */
   deadAfterMs?: number;
 }
+
+type OrderName = { orderId: string } | { clientOrderId: string };
 
 interface Reply extends Partial<api.ErrorBody> {
   op: string;
@@ -123,14 +124,11 @@ export class Stream {
     return this.trade("order.place", order);
   }
 
-  cancelOrder(which: { orderId: string } | { clientOrderId: string }): Promise<api.Order> {
+  cancelOrder(which: OrderName): Promise<api.Order> {
     return this.trade("order.cancel", which);
   }
 
-  amendOrder(
-    which: { orderId: string } | { clientOrderId: string },
-    changes: api.OrderChanges,
-  ): Promise<api.PlacedOrder> {
+  amendOrder(which: OrderName, changes: api.OrderChanges): Promise<api.PlacedOrder> {
     return this.trade("order.amend", { ...which, ...changes });
   }
 
