@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { BadResponse, BaseError, type Dict, Exchange, type int, NetworkError, RequestTimeout } from "ccxt";
-import type { ErrorBody } from "../client/types.ts";
+import type { ErrorBody, Page } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
 import { forgetFailedLoad } from "./load-markets.ts";
@@ -28,11 +28,6 @@ const TRANSFERS: ReadonlySet<string> = new Set(["account/deposit", "account/with
 const PAGE_COST = 5;
 const TRANSFER_COST = 20;
 const CANCEL_COST = 0.2;
-
-interface Page<Row> {
-  data: Row[];
-  nextCursor: string | null;
-}
 
 /** Which rows of a list to return. */
 interface PageOptions<Row> {
@@ -195,7 +190,6 @@ export class PerpdBase extends Exchange {
     return rows.reverse();
   }
 
-  /** Drops undefined fields. */
   protected definedFields(fields: Dict): Dict {
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   }

@@ -1,14 +1,9 @@
-/** A field that ccxt's classes have but do not declare. */
-interface LoadsMarkets {
-  marketsLoading?: unknown;
-}
-
-/** ccxt caches a failed market load and would repeat its error for ever. This clears the cache. */
+/** ccxt keeps a failed load of the markets in an undeclared field and would repeat its error for ever. This clears it. */
 export async function forgetFailedLoad<T>(exchange: object, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    (exchange as LoadsMarkets).marketsLoading = undefined;
+    Object.assign(exchange, { marketsLoading: undefined });
     throw error;
   }
 }

@@ -19,7 +19,6 @@ const TRANSFER_STATUS: Readonly<Record<string, string>> = {
   FAILED: "failed",
 };
 
-/** ccxt's ledger types. */
 const LEDGER_TYPE: Readonly<Record<api.LedgerEntry["type"], string>> = {
   DEPOSIT: "transaction",
   WITHDRAWAL: "transaction",

@@ -68,7 +68,6 @@ export class Reader<Result> {
     return wait.promise;
   }
 
-  /** Rejects the pending read. */
   end(error: Error): void {
     this.pending?.reject(error);
     this.pending = null;

@@ -11,9 +11,7 @@ const symbolQuery = (values: Values) => defined({ symbol: text(values, "symbol")
 
 export const balance: Command = {
   name: "balance",
-  usage: "",
   summary: "equity, margin and what is available",
-  needsCredentials: true,
   async run({ client, terminal: { print, paint }, asJson }) {
     const shown = await client.balance();
     if (asJson) return print(JSON.stringify(shown));
@@ -34,10 +32,8 @@ export const balance: Command = {
 
 export const positions: Command = {
   name: "positions",
-  usage: "",
   summary: "open positions",
   options: SYMBOL,
-  needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
     const { data } = await client.positions(symbolQuery(values));
     if (asJson) return print(JSON.stringify(data));
@@ -60,10 +56,8 @@ export const positions: Command = {
 
 export const orders: Command = {
   name: "orders",
-  usage: "",
   summary: "open orders, newest first",
   options: SYMBOL,
-  needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
     const open = await openOrders(client, values);
     if (asJson) return print(JSON.stringify(open));
@@ -94,7 +88,6 @@ export const deposit: Command = {
   options: {
     reference: { argument: "TEXT", description: "idempotency key: repeated deposits with it are credited once" },
   },
-  needsCredentials: true,
   async run({ client, positionals: [amount = ""], values, terminal: { print }, asJson }) {
     const reference = text(values, "reference");
     const transfer = await client.deposit({ asset: "USDC", amount, ...defined({ reference }) });
@@ -133,10 +126,8 @@ const at = (time: number): string => new Date(time).toISOString().slice(0, 19).r
 
 export const fills: Command = {
   name: "fills",
-  usage: "",
   summary: "the account's trades, newest first",
   options: PAGE_OPTIONS,
-  needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
     const { data } = await client.fills(pageQuery(values));
     if (asJson) return print(JSON.stringify(data));
@@ -159,10 +150,8 @@ export const fills: Command = {
 
 export const ledger: Command = {
   name: "ledger",
-  usage: "",
   summary: "every change of the account's money, newest first",
   options: { ...PAGE_OPTIONS, type: { argument: "T", description: "deposit, fee, funding ..." } },
-  needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
     const type = text(values, "type");
     const { data } = await client.ledger({

@@ -41,7 +41,6 @@ export interface Option {
 
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The input of a command. */
 export interface Call {
   client: PerpdClient;
   /** Their number is checked against the command's usage. */
@@ -54,12 +53,12 @@ export interface Call {
 
 export interface Command {
   name: string;
-  /** Arguments after the name, without options; `[...]` = optional. */
-  usage: string;
+  /** Arguments after the name, without options; `[...]` = optional. Absent when there are none. */
+  usage?: string;
   summary: string;
   options?: Readonly<Record<string, Option>>;
-  /** True when it needs an account. */
-  needsCredentials: boolean;
+  /** True when it needs no account. */
+  isPublic?: boolean;
   run(call: Call): Promise<void>;
 }
 

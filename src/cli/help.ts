@@ -15,7 +15,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
 
 /** The trading part of `perpd help`. */
 export function commandsHelp(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, usage, summary }) => [`${name} ${usage}`.trimEnd(), summary] as const);
+  const rows = commands.map(({ name, usage = "", summary }) => [`${name} ${usage}`.trimEnd(), summary] as const);
   return `Commands for trading on a running exchange (perpd help COMMAND explains one):
 ${alignColumns(rows, "  perpd ")}
 
@@ -27,7 +27,7 @@ Other users of the machine can see a token or secret on the command line: pass i
 `;
 }
 
-export function commandHelp({ name, usage, summary, options = {} }: Command): string {
+export function commandHelp({ name, usage = "", summary, options = {} }: Command): string {
   const commandOptions = Object.keys(options).length === 0 ? "" : `${alignColumns(optionRows(options), "  ")}\n`;
   const all = `${commandOptions}${alignColumns(optionRows(GLOBAL_OPTIONS), "  ")}`;
   return [`usage: perpd ${name} ${usage}`.trimEnd(), summary, all].join("\n\n");

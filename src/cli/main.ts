@@ -45,7 +45,7 @@ export async function runCommand(command: Command, args: readonly string[], env:
     if (!(error instanceof Error)) throw error;
     for (const line of errorLines(error)) terminal.printError(line);
     if (!(error instanceof UsageError)) return FAILED;
-    terminal.printError(`usage: perpd ${command.name} ${command.usage}`.trimEnd());
+    terminal.printError(`usage: perpd ${command.name} ${command.usage ?? ""}`.trimEnd());
     return MISUSED;
   }
 }
@@ -68,14 +68,14 @@ function parse(command: Command, args: readonly string[]): { positionals: string
 }
 
 /** Checks the number of arguments against `usage`. */
-function checkCount({ name, usage }: Command, given: number): void {
+function checkCount({ name, usage = "" }: Command, given: number): void {
   const words = usage === "" ? [] : usage.replace(/\[[^\]]*\]/g, (part) => part.replaceAll(" ", "")).split(" ");
   const needed = words.filter((word) => !word.startsWith("[")).length;
   const most = usage.includes("...") ? Number.POSITIVE_INFINITY : words.length;
   if (given < needed || given > most) throw new UsageError(`${name} takes ${usage === "" ? "no arguments" : usage}`);
 }
 
-function clientOf({ name, needsCredentials }: Command, values: Values, env: Environment): PerpdClient {
+function clientOf({ name, isPublic = false }: Command, values: Values, env: Environment): PerpdClient {
   const setting = (option: string, variable: string): string | undefined => {
     const given = values[option];
     return typeof given === "string" ? given : env[variable] || undefined;
@@ -85,7 +85,7 @@ function clientOf({ name, needsCredentials }: Command, values: Values, env: Envi
   const secret = setting("secret", "PERPD_SECRET");
   if ((apiKey === undefined) !== (secret === undefined))
     throw new UsageError("set both PERPD_API_KEY and PERPD_SECRET, or neither");
-  if (needsCredentials && token === undefined && apiKey === undefined)
+  if (!isPublic && token === undefined && apiKey === undefined)
     throw new UsageError(`${name} needs an account: set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET`);
   // Checked here, since the error of fetch() would contain the secret.
   for (const [what, value] of Object.entries({ token, "API key": apiKey, secret }))

@@ -4,27 +4,16 @@ import { keyValues, table } from "./table.ts";
 import { signed } from "./terminal.ts";
 
 const DEFAULT_DEPTH = 10;
+const PRICES = [">last", ">mark", ">24h %", ">volume", ">funding"];
+const MARKET_COLUMNS = ["symbol", "status", ...PRICES, ">tick", ">step", ">leverage"];
 
 export const markets: Command = {
   name: "markets",
-  usage: "",
   summary: "every symbol with its prices, funding and limits",
-  needsCredentials: false,
+  isPublic: true,
   async run({ client, terminal: { print, paint }, asJson }) {
     const [instruments, tickers] = await Promise.all([client.symbols(), client.tickers()]);
     if (asJson) return print(JSON.stringify({ symbols: instruments.data, tickers: tickers.data }));
-    const columns = [
-      "symbol",
-      "status",
-      ">last",
-      ">mark",
-      ">24h %",
-      ">volume",
-      ">funding",
-      ">tick",
-      ">step",
-      ">leverage",
-    ];
     const rows = instruments.data.map((instrument) => {
       const ticker = tickers.data.find(({ symbol }) => symbol === instrument.symbol);
       return [
@@ -40,7 +29,7 @@ export const markets: Command = {
         `${instrument.maxLeverage}x`,
       ];
     });
-    print(table(paint, columns, rows));
+    print(table(paint, MARKET_COLUMNS, rows));
   },
 };
 
@@ -49,7 +38,7 @@ export const book: Command = {
   usage: "SYMBOL",
   summary: "the best levels of the order book",
   options: { depth: { argument: "N", description: `levels of each side (default ${DEFAULT_DEPTH})` } },
-  needsCredentials: false,
+  isPublic: true,
   async run({ client, positionals: [symbol = ""], values, terminal: { print, paint }, asJson }) {
     const shown = await client.orderBook(symbol, count(values, "depth") ?? DEFAULT_DEPTH);
     if (asJson) return print(JSON.stringify(shown));

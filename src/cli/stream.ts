@@ -17,7 +17,7 @@ export const stream: Command = {
     price: { argument: "TYPE", description: "klines: last, mark or index prices (default last)" },
     count: { argument: "N", description: "end after N messages" },
   },
-  needsCredentials: false,
+  isPublic: true,
   async run({ client, positionals: [channel = "", symbol], values, terminal, asJson }) {
     const { print, paint, closed } = terminal;
     const request = requestOf(channel, symbol, values);

@@ -10,7 +10,6 @@ export const MISUSED = 2;
 type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
 
-/** Output of a command. */
 export interface Terminal {
   /** Writes a line of results to standard output. */
   print(line: string): void;

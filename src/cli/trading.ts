@@ -22,7 +22,6 @@ export const order: Command = {
   usage: "buy|sell SYMBOL QUANTITY PRICE|queue|opponent|market",
   summary: "place an order, and show what it did",
   options: ORDER_OPTIONS,
-  needsCredentials: true,
   async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
     const { clientOrderId, ...given } = orderOf(positionals, values);
     if (values["dry-run"] === true) {
@@ -64,7 +63,6 @@ export const amend: Command = {
     trail: { argument: "RATE", description: "the new callback rate of a trailing order" },
     from: { argument: "PRICE", description: "the new activation price of a trailing order" },
   },
-  needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
     const changes = defined({
@@ -94,7 +92,6 @@ export const cancel: Command = {
     symbol: { argument: "S", description: "with --all: of this symbol only" },
     side: { argument: "buy|sell", description: "with --all: of this side only" },
   },
-  needsCredentials: true,
   async run(call) {
     const { client, positionals, values } = call;
     const isAll = values.all === true;
@@ -130,7 +127,6 @@ export const close: Command = {
   name: "close",
   usage: "SYMBOL [QUANTITY]",
   summary: "close a position at market, all of it or a part",
-  needsCredentials: true,
   async run({ client, positionals: [symbol = "", quantity], terminal: { print, paint }, asJson }) {
     const placed = await client.closePosition(symbol, quantity === undefined ? {} : { quantity });
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
@@ -141,7 +137,6 @@ export const leverage: Command = {
   name: "leverage",
   usage: "SYMBOL LEVERAGE",
   summary: "set the leverage of a symbol",
-  needsCredentials: true,
   async run({ client, positionals: [symbol = "", given = ""], terminal: { print }, asJson }) {
     const set = await client.setLeverage(symbol, count({ leverage: given }, "leverage") ?? 0);
     print(asJson ? JSON.stringify(set) : `${set.symbol} ${set.leverage}x`);
@@ -157,7 +152,6 @@ export const margin: Command = {
     remove: { argument: "USDC", description: "move this amount from the position to the account" },
     reference: { argument: "TEXT", description: "idempotency key: repeated moves with it are applied once" },
   },
-  needsCredentials: true,
   async run(call) {
     const set = await marginChange(call);
     if (call.asJson) return call.terminal.print(JSON.stringify(set));

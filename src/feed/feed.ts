@@ -8,7 +8,6 @@ import { type CombineRules, combine, type Quote } from "./combine.ts";
 import { Poller } from "./poller.ts";
 import { type openSource, timeoutOf } from "./sources.ts";
 
-/** The logger. */
 export interface FeedLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -91,16 +90,10 @@ export class Feed {
       if (price === null)
         this.logChange(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
       else {
-        this.logChange(
-          symbol,
-          { symbol, stale, outliers },
-          stale.length + outliers.length > 0 ? "quotes were left out" : "",
-        );
-        this.submit(
-          instrument,
-          price,
-          quotes.filter(({ source }) => used.includes(source)),
-        );
+        const problem = stale.length + outliers.length > 0 ? "quotes were left out" : "";
+        this.logChange(symbol, { symbol, stale, outliers }, problem);
+        const usedQuotes = quotes.filter(({ source }) => used.includes(source));
+        this.submit(instrument, price, usedQuotes);
       }
     }
   }
@@ -112,21 +105,15 @@ export class Feed {
     const doubted = this.unconfirmed.get(symbol);
     if (doubted !== undefined && quotes.every((quote) => doubted.includes(quote))) return;
     this.unconfirmed.set(symbol, quotes);
-    const asked = this.options.engine.request(
-      id,
-      { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
-      (transaction: ReleasedTransaction | null) => {
-        if (transaction === null) return void this.unconfirmed.delete(symbol); // the next price follows soon
-        const reply = transaction.messages[transaction.eventCount];
-        const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
-        if (code === "") this.unconfirmed.delete(symbol);
-        this.logChange(
-          `${symbol} index`,
-          { symbol, price, code },
-          code === "" ? "" : "the exchange refused an index price",
-        );
-      },
-    );
+    const command = { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>;
+    const asked = this.options.engine.request(id, command, (transaction: ReleasedTransaction | null) => {
+      if (transaction === null) return void this.unconfirmed.delete(symbol); // the next price follows soon
+      const reply = transaction.messages[transaction.eventCount];
+      const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
+      if (code === "") this.unconfirmed.delete(symbol);
+      const problem = code === "" ? "" : "the exchange refused an index price";
+      this.logChange(`${symbol} index`, { symbol, price, code }, problem);
+    });
     if (!asked) this.unconfirmed.delete(symbol);
   }
 
@@ -152,6 +139,5 @@ export class Feed {
   }
 }
 
-/** The nearest whole tick. */
 const ticksOf = ({ priceDecimals, tickUnits }: Instrument, price: number): number =>
   Math.round((price * 10 ** priceDecimals) / tickUnits);

@@ -5,7 +5,6 @@ import type { TickerLike, TickerSource } from "./sources.ts";
 /** The longest wait after repeated failures. */
 const MAX_BACKOFF_MS = 60_000;
 
-/** The result of one poll. */
 export interface Polled {
   /** Wait until the next poll. */
   readonly waitMs: number;

@@ -61,17 +61,12 @@ const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;
  */
 export async function openDemoAccount(
   engine: Engine,
-  options: { expiresAt: TimeMs; faucetCapQuanta: Quanta; stopped?: AbortSignal },
+  { expiresAt, faucetCapQuanta }: { expiresAt: TimeMs; faucetCapQuanta: Quanta },
 ): Promise<SandboxAccount> {
-  const stopped = options.stopped ?? new AbortController().signal;
-  const account = await openAccount(engine, "demo", options.expiresAt, stopped);
-  const refusal = await deposit(
-    engine,
-    account.accountId,
-    Math.min(DEMO_FUNDS, options.faucetCapQuanta),
-    "demo-funding-1",
-    stopped,
-  );
+  const neverStopped = new AbortController().signal;
+  const account = await openAccount(engine, "demo", expiresAt, neverStopped);
+  const amountQuanta = Math.min(DEMO_FUNDS, faucetCapQuanta);
+  const refusal = await deposit(engine, account.accountId, amountQuanta, "demo-funding-1", neverStopped);
   if (refusal !== null) throw new Error(`the demo account's deposit: ${refusal}`);
   return account;
 }

@@ -3,10 +3,10 @@ import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../co
 import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
 import { CancelAll, CancelOrder, PlaceOrder } from "../core/protocol/commands.ts";
 import { blank } from "../core/protocol/message-schema.ts";
-import { OrderView, Refused } from "../core/protocol/replies.ts";
+import { OrderView } from "../core/protocol/replies.ts";
 import type { BotAccount } from "./bot-account.ts";
 import type { Random } from "./random.ts";
-import { messageAs } from "./request.ts";
+import { messageAs, refusalOf } from "./request.ts";
 
 /** Quoted levels: distance from the index price, and size as a fraction of the stake. */
 const LEVELS = [
@@ -101,7 +101,6 @@ export class Maker {
     for (const slot of this.slots) if (slot.quote === null && this.step >= slot.retryStep) this.place(slot);
   }
 
-  /** One of its orders was filled. */
   onFilled(orderId: number, lots: QuantityLots): void {
     const quote = this.byOrderId.get(orderId);
     if (quote === undefined) return;
@@ -109,7 +108,6 @@ export class Maker {
     if (quote.lots <= 0) this.forget(quote);
   }
 
-  /** One of its orders ended. */
   onClosed(orderId: number): void {
     const quote = this.byOrderId.get(orderId);
     if (quote !== undefined) this.forget(quote);
@@ -160,14 +158,13 @@ export class Maker {
     };
     const sent = this.account.send(command, (transaction) => {
       if (transaction === null) return this.forget(quote);
-      const reply = transaction.messages[transaction.eventCount];
-      const view = messageAs(OrderView, reply);
+      const view = messageAs(OrderView, transaction.messages[transaction.eventCount]);
       if (view !== null) {
         quote.orderId = view.orderId;
         this.byOrderId.set(view.orderId, quote);
         return;
       }
-      if (messageAs(Refused, reply)?.code === "INSUFFICIENT_MARGIN") this.account.onMarginRefused();
+      if (refusalOf(transaction) === "INSUFFICIENT_MARGIN") this.account.onMarginRefused();
       slot.retryStep = this.step + REFUSAL_STEPS;
       this.forget(quote);
     });
@@ -209,8 +206,7 @@ export class Maker {
     const sent = this.account.send(command, (transaction) => {
       // The log delivers the end of an order before any reply. If the quote is still known here, it was not canceled.
       if (!this.quotes.has(quote)) return;
-      if (transaction !== null && messageAs(Refused, transaction.messages[transaction.eventCount]) === null)
-        this.forget(quote);
+      if (transaction !== null && refusalOf(transaction) === null) this.forget(quote);
       else this.isOutOfSync = true;
     });
     if (!sent) return;
@@ -230,7 +226,7 @@ export class Maker {
     if (this.step < this.resyncStep) return;
     const command = { type: CancelAll.code, accountId: this.account.accountId, side: -1 };
     const sent = this.account.send(command, (transaction) => {
-      if (transaction === null || messageAs(Refused, transaction.messages[transaction.eventCount]) !== null) {
+      if (transaction === null || refusalOf(transaction) !== null) {
         this.resyncStep = this.step + REFUSAL_STEPS;
         return;
       }

@@ -43,7 +43,6 @@ export class SimulatedPrice {
     this.random = new Random(seed, `${instrument.symbol} index price from ${lastTicks}`);
   }
 
-  /** The price now. */
   get ticks(): PriceTicks {
     return this.clamp(Math.round(Math.exp(this.logTicks)));
   }

@@ -49,3 +49,7 @@ export function expectReply<S extends MessageSchema>(schema: S, reply: Message, 
     throw new Error(`${what}: ${messageAs(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
   return found;
 }
+
+/** The code with which the command was refused; null when it was not. */
+export const refusalOf = ({ messages, eventCount }: ReleasedTransaction): string | null =>
+  messageAs(Refused, messages[eventCount])?.code ?? null;

@@ -85,18 +85,13 @@ export class Sandbox {
 
   private async openMarket(instrument: Instrument): Promise<void> {
     const { signal } = this.stopped;
-    const lastIndexTicks = await sendCommand(
-      this.engine,
-      instrument.id,
-      { type: Describe.code, from: 0 },
-      signal,
-      (reply, time) => {
-        const { indexTicks, markTicks } = expectReply(SymbolDescription, reply, instrument.symbol).state;
-        this.now = time;
-        this.markets.set(instrument.id, { instrument, indexTicks, markTicks });
-        return indexTicks;
-      },
-    );
+    const describe = { type: Describe.code, from: 0 } as const;
+    const lastIndexTicks = await sendCommand(this.engine, instrument.id, describe, signal, (reply, time) => {
+      const { indexTicks, markTicks } = expectReply(SymbolDescription, reply, instrument.symbol).state;
+      this.now = time;
+      this.markets.set(instrument.id, { instrument, indexTicks, markTicks });
+      return indexTicks;
+    });
     if (this.options.priceSource !== "simulated") return;
     const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
     this.prices.set(instrument.id, price);
@@ -145,12 +140,10 @@ export class Sandbox {
   }
 
   private movePrices(): void {
-    for (const [actorId, price] of this.prices)
-      this.engine.request(
-        actorId,
-        { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1 } as Message,
-        () => {},
-      );
+    for (const [actorId, price] of this.prices) {
+      const command = { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1 } as Message;
+      this.engine.request(actorId, command, () => {});
+    }
   }
 
   /**

@@ -2,10 +2,9 @@ import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, SELL, type Side } from "../core/
 import { QUANTA_PER_USDC, type QuantityLots } from "../core/base/units.ts";
 import { PlaceOrder } from "../core/protocol/commands.ts";
 import { blank } from "../core/protocol/message-schema.ts";
-import { Refused } from "../core/protocol/replies.ts";
 import { type BotAccount, STEP_MS } from "./bot-account.ts";
 import type { Random } from "./random.ts";
-import { messageAs } from "./request.ts";
+import { refusalOf } from "./request.ts";
 
 const ORDERS_PER_SECOND = 1.2;
 const BURST_ORDERS_PER_SECOND = 6;
@@ -87,11 +86,7 @@ export class Taker {
     };
     const sent = account.send(command, (transaction) => {
       this.pendingSince = -1;
-      if (
-        transaction !== null &&
-        messageAs(Refused, transaction.messages[transaction.eventCount])?.code === "INSUFFICIENT_MARGIN"
-      )
-        account.onMarginRefused();
+      if (transaction !== null && refusalOf(transaction) === "INSUFFICIENT_MARGIN") account.onMarginRefused();
     });
     if (sent) this.pendingSince = this.step;
   }
