@@ -6,7 +6,7 @@ import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { book, markets } from "./market.ts";
 import { stream } from "./stream.ts";
 import { DONE, type Environment, FAILED, MISUSED, openTerminal } from "./terminal.ts";
-import { amend, cancel, close, leverage, margin, order } from "./trading.ts";
+import { amend, cancel, close, leverage, margin, maxSize, order } from "./trading.ts";
 
 /** Commands for trading on a running exchange. */
 export const COMMANDS: readonly Command[] = [
@@ -18,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   fills,
   ledger,
   order,
+  maxSize,
   amend,
   cancel,
   close,

@@ -13,6 +13,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { goodTillDateOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
+import { table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
 const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;
@@ -30,6 +31,24 @@ export const order: Command = {
     }
     const placed = await client.placeOrder({ ...given, ...defined({ clientOrderId }) });
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
+  },
+};
+
+export const maxSize: Command = {
+  name: "max-size",
+  usage: "SYMBOL PRICE|market",
+  summary: "the largest order of each side that would be accepted now",
+  options: { "reduce-only": { description: "only against the open position" } },
+  async run({ client, positionals: [symbol = "", price = ""], values, terminal: { print, paint }, asJson }) {
+    const isMarket = price.toLowerCase() === "market";
+    const found = await client.maxOrderSize({
+      symbol,
+      ...(isMarket ? { type: "MARKET" } : { type: "LIMIT", price }),
+      ...(values["reduce-only"] === true && { reduceOnly: true }),
+    });
+    if (asJson) return print(JSON.stringify(found));
+    const rows = found.data.map(({ side, maxQuantity, limitedBy }) => [side, maxQuantity, limitedBy?.code ?? "-"]);
+    print(table(paint, ["side", ">quantity", "limited by"], rows));
   },
 };
 

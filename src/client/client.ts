@@ -105,6 +105,11 @@ export class PerpdClient {
     return this.requests.post("/orders", { ...order, dryRun: true }, REPEATABLE);
   }
 
+  /** The largest order of each side that would be accepted now, and what limits it. */
+  maxOrderSize(query: api.MaxOrderSizeQuery): Promise<api.MaxOrderSize> {
+    return this.requests.get("/orders/max-size", query);
+  }
+
   /**
    * Amends an open order. `id`: an order id, or `client:` and the client order id. The quantity includes what was
    * filled.

@@ -4,6 +4,7 @@ import type * as auth from "../wire/schema/auth.ts";
 import type * as batch from "../wire/schema/batch.ts";
 import type * as channels from "../wire/schema/channels.ts";
 import type * as market from "../wire/schema/market.ts";
+import type * as orderSize from "../wire/schema/order-size.ts";
 import type * as orders from "../wire/schema/orders.ts";
 import type * as risk from "../wire/schema/risk.ts";
 import type * as system from "../wire/schema/system.ts";
@@ -12,6 +13,8 @@ import type * as system from "../wire/schema/system.ts";
 
 export type NewOrder = Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">;
 export type TriedOrder = Static<typeof orders.TriedOrder>;
+export type MaxOrderSizeQuery = Static<typeof orderSize.MaxOrderSizeQuery>;
+export type MaxOrderSize = Static<typeof orderSize.MaxOrderSize>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
 export type OrderChanges = Static<typeof orders.AmendOrderBody>;
 export type Batch = Static<typeof batch.BatchBody>;

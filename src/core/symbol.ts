@@ -15,6 +15,7 @@ import { cancelAllOrders, cancelOrder } from "./commands/cancellation.ts";
 import { closePosition } from "./commands/close-position.ts";
 import { amendConditional } from "./commands/conditional-amendment.ts";
 import { placeConditional } from "./commands/conditional-placement.ts";
+import { replyMaxOrderSize } from "./commands/dry-run.ts";
 import { expireOrders } from "./commands/good-till-date.ts";
 import { MarginReservation } from "./commands/margin-reservation.ts";
 import { MarginSettings } from "./commands/margin-settings.ts";
@@ -56,6 +57,7 @@ const {
   PlaceTrigger,
   PrepareWithdrawal,
   ReadClientIds,
+  ReadMaxOrderSize,
   ReadOrder,
   ReadOrders,
   ReadPosition,
@@ -152,6 +154,11 @@ export class SymbolActor implements Actor {
         break;
       case DryRunOrder.code:
         this.dryRunOrder(command.order, transaction);
+        break;
+      case ReadMaxOrderSize.code:
+        replyMaxOrderSize(this.state, transaction, command, (order, probe) =>
+          this.placement.place(inSchemaShape(order), probe, NONE, DRY_RUN),
+        );
         break;
       case CancelAll.code:
         cancelAllOrders(this.state, command, transaction);

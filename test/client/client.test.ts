@@ -65,6 +65,10 @@ test("each method sends the request that the API documents", async () => {
     [() => client.order("client:x"), "GET /v1/orders/client:x"],
     [() => client.openOrders({ symbol: "BTC-PERP" }), "GET /v1/orders?symbol=BTC-PERP"],
     [() => client.orderHistory({ limit: 5, cursor: "c" }), "GET /v1/orders/history?limit=5&cursor=c"],
+    [
+      () => client.maxOrderSize({ symbol: "BTC-PERP", type: "MARKET", reduceOnly: true }),
+      "GET /v1/orders/max-size?symbol=BTC-PERP&type=MARKET&reduceOnly=true",
+    ],
     [() => client.positions(), "GET /v1/positions"],
     [() => client.closePosition("BTC-PERP"), "POST /v1/positions/BTC-PERP/close", {}],
     [() => client.setLeverage("BTC-PERP", 5), "POST /v1/positions/BTC-PERP/leverage", { leverage: 5 }],

@@ -140,6 +140,12 @@ export const ResumeSymbol = defineMessage(25, "ResumeSymbol", {});
  * the table is up to date, or refuses: see commands/withdrawal.ts.
  */
 export const PrepareWithdrawal = defineMessage(26, "PrepareWithdrawal", { accountId: "number" });
+/** Asks how large an order may be now, and changes nothing: see commands/dry-run.ts. The quantity of `order` is ignored. */
+export const ReadMaxOrderSize = defineMessage(27, "ReadMaxOrderSize", {
+  order: json<MessageOf<typeof PlaceOrder>>(),
+  /** −1 = both, each with the terms of `order`. */
+  side: "number",
+});
 
 // ---- commands to the ledger (30 to 49) ----
 
@@ -196,6 +202,7 @@ export type SymbolCommand =
   | MessageOf<typeof AmendOrder>
   | MessageOf<typeof OrderBatch>
   | MessageOf<typeof DryRunOrder>
+  | MessageOf<typeof ReadMaxOrderSize>
   | MessageOf<typeof PrepareWithdrawal>;
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>

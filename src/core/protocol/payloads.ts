@@ -64,6 +64,14 @@ export interface AccountProjection {
 }
 /** A fill that a dry run expects. */
 export type ExpectedFill = [priceTicks: number, lots: number, feeQuanta: number];
+/** The largest order of a side that would be accepted, and why no larger one would be. */
+export interface MaxOrderSize {
+  side: number;
+  /** 0 = no order would be accepted. */
+  quantityLots: number;
+  /** The refusal of the next larger order. Null: a larger reduce-only order is accepted, but closes no more. */
+  limitedBy: { code: string; field: string; details: Record<string, number | string> | null } | null;
+}
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
 /** The state of a symbol, and a page of its book. */

@@ -6,6 +6,7 @@ import type {
   ClientIdList,
   ExpectedFill,
   LedgerSummary,
+  MaxOrderSize,
   SymbolSummary,
   Transfer,
   WithdrawalList,
@@ -82,6 +83,7 @@ export const DryRunResult = defineMessage(178, "DryRunResult", {
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when the halt ends by itself; 0 = it does not. */
 export const StatusView = defineMessage(180, "StatusView", { mode: "number", reason: "number", until: "number" });
 export const WithdrawalsPage = defineMessage(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
+export const MaxOrderSizeView = defineMessage(182, "MaxOrderSizeView", { sizes: json<MaxOrderSize[]>() });
 export type Reply =
   | MessageOf<typeof Refused>
   | MessageOf<typeof OrderView>
@@ -99,4 +101,5 @@ export type Reply =
   | MessageOf<typeof WithdrawalsPage>
   | MessageOf<typeof MarginModeView>
   | MessageOf<typeof BatchItemEnd>
-  | MessageOf<typeof DryRunResult>;
+  | MessageOf<typeof DryRunResult>
+  | MessageOf<typeof MaxOrderSizeView>;

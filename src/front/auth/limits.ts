@@ -24,7 +24,7 @@ export const CANCEL_COST: Cost = { budget: "CANCEL", weight: 1 };
 /** For requests that read a page of the database or build a long answer. */
 export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
 /** For requests that take milliseconds of CPU time. */
-export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
+export const CPU_COST: Cost = { budget: "REQUEST", weight: 20 };
 /** For requests that create something that is kept forever, also in memory. */
 export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
 

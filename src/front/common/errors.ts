@@ -73,7 +73,10 @@ export const badCombination = (field: string, message: string): ApiError =>
   new ApiError("BAD_COMBINATION", { field, message });
 
 /** The core's refusal as the client sees it. `instrument` prints prices and quantities; refusals of the ledger have none. */
-export function fromRefused(refused: MessageOf<typeof Refused>, instrument?: Instrument): ApiError {
+export function fromRefused(
+  refused: Pick<MessageOf<typeof Refused>, "code" | "field" | "details">,
+  instrument?: Instrument,
+): ApiError {
   const parts: ErrorParts = {};
   if (refused.field !== "") parts.field = refused.field;
   if (refused.details !== null) parts.details = printDetails(refused.details, instrument);

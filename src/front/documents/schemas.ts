@@ -4,6 +4,7 @@ import * as auth from "../../wire/schema/auth.ts";
 import * as batch from "../../wire/schema/batch.ts";
 import * as market from "../../wire/schema/market.ts";
 import * as messages from "../../wire/schema/messages.ts";
+import * as orderSize from "../../wire/schema/order-size.ts";
 import * as orders from "../../wire/schema/orders.ts";
 import * as risk from "../../wire/schema/risk.ts";
 import * as system from "../../wire/schema/system.ts";
@@ -11,7 +12,7 @@ import * as system from "../../wire/schema/system.ts";
 export type Json = Record<string, unknown>;
 
 /** An object schema that one of these modules exports has the export's name in the documents. Others are inlined. */
-const MODULES: readonly object[] = [account, auth, batch, market, messages, orders, risk, system];
+const MODULES: readonly object[] = [account, auth, batch, market, messages, orderSize, orders, risk, system];
 
 const NAMES = new Map<unknown, string>();
 for (const module of MODULES)

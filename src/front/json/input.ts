@@ -81,7 +81,7 @@ function checkMixedList({ field, tag, kinds }: MixedList, value: unknown): void 
   }
 }
 
-/** A query string as an object, with integers as numbers. Throws on repeated and unknown fields and malformed escapes. */
+/** A query string as an object, with integers as numbers and booleans as such. Throws on repeated and unknown fields and malformed escapes. */
 function parseQuery(query: string, schema: TObject): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   if (query === "") return fields;
@@ -95,7 +95,7 @@ function parseQuery(query: string, schema: TObject): Record<string, unknown> {
     if (!Object.hasOwn(schema.properties, name)) throw unknownField(name, schema);
     if (Object.hasOwn(fields, name)) throw new ApiError("DUPLICATE_FIELD", { field: name });
     const text = decode(part.slice(equals + 1));
-    fields[name] = typeOf(schema.properties[name]) === "integer" ? parseInteger(text, name) : text;
+    fields[name] = parseText(text, typeOf(schema.properties[name]), name);
   }
   return fields;
 }
@@ -107,6 +107,14 @@ function decode(text: string): string {
   } catch {
     throw new ApiError("BAD_QUERY", { message: "A percent escape in the query is malformed or not UTF-8." });
   }
+}
+
+function parseText(text: string, type: unknown, field: string): unknown {
+  if (type === "integer") return parseInteger(text, field);
+  if (type !== "boolean") return text;
+  if (text !== "true" && text !== "false")
+    throw new ApiError("BAD_TYPE", { field, message: `${field} must be true or false.` });
+  return text === "true";
 }
 
 function parseInteger(text: string, field: string): number {

@@ -22,9 +22,10 @@ import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } f
 import type { Traded } from "../../core/protocol/events.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { AccountProjection, ExpectedFill, Transfer } from "../../core/protocol/payloads.ts";
+import type { AccountProjection, ExpectedFill, MaxOrderSize, Transfer } from "../../core/protocol/payloads.ts";
 import type { OrderView, PositionView } from "../../core/protocol/replies.ts";
 import type { FillRecord, OrderRecord } from "../../store/database/history-schema.ts";
+import { fromRefused } from "../common/errors.ts";
 import { priceJson } from "./market-json.ts";
 
 /**
@@ -157,6 +158,16 @@ export function projectionJson(instrument: Instrument, projection: AccountProjec
     `"initialMargin":"${printQuanta(projection.initialQuanta)}",` +
     `"availableBalance":"${printQuanta(Math.max(0, projection.availableQuanta))}"}`
   );
+}
+
+/** The largest orders that would be accepted. */
+export function maxOrderSizeJson(instrument: Instrument, sizes: readonly MaxOrderSize[], sequence: number): string {
+  const data = sizes.map(({ side, quantityLots, limitedBy }) => {
+    const refusal = limitedBy === null ? "null" : fromRefused(limitedBy, instrument).toItemJson();
+    const quantity = printQuantity(instrument, quantityLots);
+    return `{"side":"${SIDES[side]}","maxQuantity":"${quantity}","limitedBy":${refusal}}`;
+  });
+  return `{"symbol":"${instrument.symbol}","data":[${data.join(",")}],"sequence":${sequence}}`;
 }
 
 /** An order of the history. */

@@ -19,6 +19,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   orders.cancelAllRoute,
   orders.batchOrdersRoute,
   orders.cancelAfterRoute,
+  orders.maxOrderSizeRoute,
   orders.orderHistoryRoute,
   orders.readOrderRoute,
   orders.amendOrderRoute,

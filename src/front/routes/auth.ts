@@ -11,7 +11,7 @@ import * as schema from "../../wire/schema/auth.ts";
 import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
 import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
 import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
-import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../auth/limits.ts";
+import { CPU_COST, KEEPING_COST, PAGE_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Key } from "../exchange/credentials.ts";
 import { replyOf, request, requestFor } from "../exchange/request.ts";
@@ -40,7 +40,7 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
     description:
       "The first login of a wallet opens its account. An account has at most " +
       `${MAX_SESSIONS_PER_ACCOUNT} sessions; one more ends the oldest.`,
-    cost: SIGNATURE_COST,
+    cost: CPU_COST,
     body: schema.LoginBody,
     replies: { 200: schema.Session },
     errors: errorsIn("LOGIN"),

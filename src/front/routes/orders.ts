@@ -1,9 +1,10 @@
 import { idToInstrumentId } from "../../core/base/enums.ts";
 import { BATCH_ITEM_ERRORS, errorsIn } from "../../wire/error-codes.ts";
 import { BatchBody, BatchResults } from "../../wire/schema/batch.ts";
+import { MaxOrderSize, MaxOrderSizeQuery } from "../../wire/schema/order-size.ts";
 import * as schema from "../../wire/schema/orders.ts";
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
-import { batchCost, CANCEL_COST } from "../auth/limits.ts";
+import { batchCost, CANCEL_COST, CPU_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
 import { orderRecordJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
@@ -14,7 +15,7 @@ import { amendOrder, cancelOrder, cancelOrders, setCancelAfter } from "../tradin
 import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
 import { findInHistory, findOpenOrder, type ListPosition, listOpenOrders } from "../trading/find-orders.ts";
 import { sendFastPath } from "../trading/operations.ts";
-import { placeOrder } from "../trading/place-order.ts";
+import { placeOrder, readMaxOrderSize } from "../trading/place-order.ts";
 
 const BUY_LIMIT = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", quantity: "0.01" } as const;
 const SELL_MARKET = { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01" } as const;
@@ -93,6 +94,21 @@ export const orderHistoryRoute = (context: Context): Route =>
     reply: schema.OrderList,
     read: (query, { accountId }) => context.history.ordersOf(accountId, query),
     print: (order) => orderRecordJson(context.symbols.byId(idToInstrumentId(order.orderId)), order),
+  });
+
+export const maxOrderSizeRoute = (context: Context): Route =>
+  get("/orders/max-size", {
+    access: "READ",
+    cost: CPU_COST,
+    summary: "The largest order that the account may place now",
+    description:
+      "A dry run of the quantity is accepted, and one of a stepSize more gets the error in `limitedBy`. The book, the " +
+      "account's margin and the limits of the API key count. Another order or price may change the result at any time.",
+    query: MaxOrderSizeQuery,
+    replies: { 200: MaxOrderSize },
+    errors: errorsIn("MAX_ORDER_SIZE"),
+    itemErrors: errorsIn("PLACE").filter((code) => BATCH_ITEM_ERRORS.includes(code)),
+    handle: ({ call, principal, query }) => readMaxOrderSize(context, call, principal, query),
   });
 
 export const readOrderRoute = (context: Context): Route =>

@@ -1,17 +1,18 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
-import { isConditional, ORDER_TYPES } from "../../core/base/enums.ts";
+import { BUY, isConditional, ORDER_TYPES, SIDES } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
-import { DryRunOrder, PlaceOrder } from "../../core/protocol/commands.ts";
+import { DryRunOrder, PlaceOrder, ReadMaxOrderSize } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { DryRunResult, OrderView } from "../../core/protocol/replies.ts";
+import { DryRunResult, MaxOrderSizeView, OrderView } from "../../core/protocol/replies.ts";
+import type { MaxOrderSizeQuery } from "../../wire/schema/order-size.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { firstReply, mapReplies, refusalIn, requestFor } from "../exchange/request.ts";
+import { firstReply, mapReplies, refusalIn, replyOf, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
-import { expectedFillJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";
+import { expectedFillJson, maxOrderSizeJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate, replyPlaced } from "./order-replies.ts";
 import { readConditionalOrder } from "./parsing/conditional-order.ts";
@@ -114,5 +115,23 @@ function dryRunOrder(context: Context, answer: Answer, instrument: Instrument, o
       `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +
       `"before":${projectionJson(instrument, end.before)},"after":${projectionJson(instrument, end.after)}`;
     answer.reply(200, orderJsonWith(instrument, view, transaction.sequence, more));
+  });
+}
+
+/** Answers with the largest orders that would be accepted. The limits of the API key count. */
+export function readMaxOrderSize(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  { side, ...query }: MaxOrderSizeQuery,
+): void {
+  const instrument = context.symbols.bySymbol(query.symbol);
+  checkSymbol(principal, instrument);
+  const body = { ...query, side: side ?? SIDES[BUY], quantity: instrument.config.minQuantity };
+  const order = readNewOrder(principal, instrument, body) as MessageOf<typeof PlaceOrder>;
+  const command = { type: ReadMaxOrderSize.code, order, side: side === undefined ? -1 : order.side };
+  requestFor(context, answer, instrument.id, command, (transaction) => {
+    const { sizes } = replyOf<MessageOf<typeof MaxOrderSizeView>>(transaction, MaxOrderSizeView.code);
+    answer.reply(200, maxOrderSizeJson(instrument, sizes, transaction.sequence));
   });
 }

@@ -75,7 +75,7 @@ export const GATEWAY_ERRORS = {
     status: 400,
     problem: "These fields cannot be combined.",
     remedy: "Leave one of them out or change it.",
-    groups: ["START_TIME", "PLACE", "AMEND", "BATCH", "TRADING_OP"],
+    groups: ["START_TIME", "PLACE", "AMEND", "BATCH", "MAX_ORDER_SIZE", "TRADING_OP"],
   },
   UNKNOWN_SYMBOL: {
     status: 400,
@@ -87,7 +87,7 @@ export const GATEWAY_ERRORS = {
     status: 400,
     problem: "The price is not a multiple of the instrument's tickSize.",
     remedy: "Use one of the prices in details.nearest.",
-    groups: ["PLACE", "AMEND", "BATCH", "CLOSE_POSITION", "SET_INDEX_PRICE"],
+    groups: ["PLACE", "AMEND", "BATCH", "CLOSE_POSITION", "MAX_ORDER_SIZE", "SET_INDEX_PRICE"],
   },
   QUANTITY_NOT_ON_STEP: {
     status: 400,
@@ -172,7 +172,7 @@ export const GATEWAY_ERRORS = {
     status: 403,
     problem: "The API key may not trade this symbol.",
     remedy: "Use one of the symbols in details.allowed, or another key.",
-    groups: [...TRADE_ONE_SYMBOL, "BATCH"],
+    groups: [...TRADE_ONE_SYMBOL, "BATCH", "MAX_ORDER_SIZE"],
   },
   IP_NOT_ALLOWED: {
     status: 403,

@@ -42,6 +42,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "DELETE /orders": { access: "TRADE" },
   "POST /orders/batch": { access: "TRADE", body: BATCH },
   "POST /orders/cancel-after": { access: "TRADE", body: { timeoutMs: 60_000 } },
+  "GET /orders/max-size": { access: "READ", path: "/orders/max-size?symbol=BTC-PERP&type=MARKET" },
   "GET /orders/history": { access: "READ" },
   "GET /orders/:id": { access: "READ", path: "/orders/:order", foreign: "ORDER_NOT_FOUND" },
   "PATCH /orders/:id": {
