@@ -48,7 +48,7 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrder(await this.request("orders/{id}", "private", "PATCH", request), market);
   }
 
-  /** Closes the position at market. `params.quantity`: only a part; `params.price`: at a limit. */
+  /** Closes the position at market. `params`: `quantity` (only a part), `maxSlippage` (from the mark), `price` (a limit). */
   override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
@@ -188,11 +188,12 @@ export class PerpdTrading extends PerpdAccount {
 
   /** An attached take-profit or stop-loss. It cannot have an amount of its own. */
   private legRequest(symbol: string, leg: Dict): Dict {
-    const { triggerPrice, price, triggerPriceType, priceType = triggerPriceType } = leg;
+    const { triggerPrice, price, maxSlippage, triggerPriceType, priceType = triggerPriceType } = leg;
     return this.definedFields({
       triggerPrice: this.priceToPrecision(symbol, triggerPrice),
       price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
       triggerBy: priceType === undefined ? undefined : String(priceType).toUpperCase(),
+      maxSlippage: maxSlippage === undefined ? undefined : String(maxSlippage),
     });
   }
 

@@ -13,6 +13,12 @@ export const UNTIL: Option = {
   description: "expires then, for example 2026-12-01T12:00Z",
 };
 
+/** For orders at market. */
+export const SLIPPAGE: Option = {
+  argument: "RATE",
+  description: "at market: largest distance from the best price, or from the mark if it waits; 0.01 = 1 %",
+};
+
 export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
   "time-in-force": { argument: "gtc|ioc|fok", description: "time in force" },
   until: UNTIL,
@@ -23,6 +29,7 @@ export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
   "take-profit": { argument: "PRICE", description: "trigger price: buy below or sell above the current price" },
   trail: { argument: "RATE", description: "trailing stop at market: callback rate, 0.01 = 1 %" },
   from: { argument: "PRICE", description: "with --trail: activation price" },
+  "max-slippage": SLIPPAGE,
   "then-stop": { argument: "PRICE", description: "attach a stop-loss at market with this trigger price" },
   "then-take-profit": { argument: "PRICE", description: "attach a take-profit; either leg cancels the other" },
   "dry-run": { description: "simulate the order without placing it" },
@@ -49,7 +56,7 @@ export function orderOf(
     ...(goodTillDate !== undefined && { timeInForce: "GTD", goodTillDate }),
     ...(values["post-only"] === true && { postOnly: true }),
     ...(values["reduce-only"] === true && { reduceOnly: true }),
-    ...defined({ displayQuantity: text(values, "display") }),
+    ...defined({ displayQuantity: text(values, "display"), maxSlippage: text(values, "max-slippage") }),
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
 }

@@ -81,6 +81,7 @@ export const amend: Command = {
     until: UNTIL,
     trail: { argument: "RATE", description: "the new callback rate of a trailing order" },
     from: { argument: "PRICE", description: "the new activation price of a trailing order" },
+    "max-slippage": { argument: "RATE", description: "the new maxSlippage of a conditional order at market" },
   },
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
@@ -91,11 +92,12 @@ export const amend: Command = {
       triggerPrice: text(values, "trigger"),
       callbackRate: text(values, "trail"),
       activationPrice: text(values, "from"),
+      maxSlippage: text(values, "max-slippage"),
       goodTillDate: goodTillDateOf(values),
     });
     if (Object.keys(changes).length === 0)
       throw new UsageError(
-        "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from and --until",
+        "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage and --until",
       );
     const amended = await client.amendOrder(id, changes);
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
@@ -146,8 +148,10 @@ export const close: Command = {
   name: "close",
   usage: "SYMBOL [QUANTITY]",
   summary: "close a position at market, all of it or a part",
-  async run({ client, positionals: [symbol = "", quantity], terminal: { print, paint }, asJson }) {
-    const placed = await client.closePosition(symbol, quantity === undefined ? {} : { quantity });
+  options: { "max-slippage": { argument: "RATE", description: "largest distance from the mark price, 0.01 = 1 %" } },
+  async run({ client, positionals: [symbol = "", quantity], values, terminal: { print, paint }, asJson }) {
+    const how = defined({ quantity, maxSlippage: text(values, "max-slippage") });
+    const placed = await client.closePosition(symbol, how);
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
   },
 };

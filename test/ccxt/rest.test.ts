@@ -426,9 +426,13 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       ["TRAILING_STOP_MARKET", "0.025", "market"],
     );
     const far = await waits(
-      taker.createTrailingPercentOrder(BTC, "market", "sell", 0.1, undefined, 1, 70000, { reduceOnly: true }),
+      taker.createTrailingPercentOrder(BTC, "market", "sell", 0.1, undefined, 1, 70000, {
+        reduceOnly: true,
+        maxSlippage: "0.02",
+      }),
     );
     assert.deepEqual([far.info.callbackRate, far.info.activationPrice, far.reduceOnly], ["0.01", "70000", true]);
+    assert.equal(far.info.maxSlippage, "0.02");
     await assert.rejects(taker.createTrailingPercentOrder(BTC, "limit", "sell", 0.1, 66000, 1), {
       name: "InvalidOrder",
     });

@@ -226,7 +226,7 @@ test("an invalid command line gives exit code 2 and prints the usage", async () 
     [["order", "buy", "X", "1", "2", "--until", "2100-01-01T00:00Z", "--time-in-force", "ioc"], /or --until/],
     [
       ["amend", "1"],
-      /amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from and --until/,
+      /amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage and --until/,
     ],
     [["margin", "X"], /margin takes one of cross, isolated, --add and --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes one of cross, isolated, --add and --remove/],
@@ -357,9 +357,23 @@ test("amend changes price, quantity and trigger of an open order", async () => {
   await out("cancel", orderId);
   const gone = await run(["amend", orderId, "--price", "60020"]);
   assert.deepEqual([gone.code, gone.out], [1, ""]);
-  await out("order", "sell", "BTC-PERP", "0.1", "market", "--stop", "50000", "--name", "stop");
-  await out("amend", "client:stop", "--trigger", "51000");
-  assert.equal((await alice.order("client:stop")).triggerPrice, "51000");
+  await out(
+    "order",
+    "sell",
+    "BTC-PERP",
+    "0.1",
+    "market",
+    "--stop",
+    "50000",
+    "--max-slippage",
+    "0.01",
+    "--name",
+    "stop",
+  );
+  assert.equal((await alice.order("client:stop")).maxSlippage, "0.01");
+  await out("amend", "client:stop", "--trigger", "51000", "--max-slippage", "0.02");
+  const stop = await alice.order("client:stop");
+  assert.deepEqual([stop.triggerPrice, stop.maxSlippage], ["51000", "0.02"]);
   await out("cancel", "client:stop");
   await out("order", "sell", "BTC-PERP", "0.1", "market", "--trail", "0.02", "--from", "70000", "--name", "trails");
   await out("amend", "client:trails", "--trail", "0.03", "--from", "71000");

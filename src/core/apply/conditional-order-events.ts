@@ -25,7 +25,7 @@ export function applyConditionalOrderPlaced(
   const attributes = packAttributes(side, orderType, timeInForce, flags, selfTradePrevention);
   const { orderId, accountId, priceTicks, quantityLots, clientOrderId, bodyHash } = event;
   const slot = addOrder(state, orderId, accountId, attributes, priceTicks, quantityLots, clientOrderId, bodyHash, time);
-  const { triggerTicks, triggerBy, parentId, siblingId, callbackPpm, activationTicks } = event;
+  const { triggerTicks, triggerBy, parentId, siblingId, callbackPpm, activationTicks, maxSlippagePpm } = event;
   const bestTicks = callbackPpm === 0 || triggerTicks === 0 ? 0 : state.priceOf(triggerBy);
   state.open.wait(slot, {
     ...NO_TERMS,
@@ -36,6 +36,7 @@ export function applyConditionalOrderPlaced(
     callbackPpm,
     activationTicks,
     bestTicks,
+    maxSlippagePpm,
   });
   state.mayReach = true;
   if (parentId !== 0) link(state, event);
@@ -66,6 +67,7 @@ export function applyConditionalOrderAmended(
   const { orders, open } = state;
   const { priceTicks, quantityLots, triggerTicks, callbackPpm, activationTicks } = event;
   orders.setPriceAndQuantity(slot, priceTicks, quantityLots);
+  if (event.maxSlippagePpm !== 0) state.terms.of(slot).maxSlippagePpm = event.maxSlippagePpm;
   if (state.terms.of(slot).callbackPpm === 0) open.moveTrigger(slot, triggerTicks);
   else if (callbackPpm !== 0) open.setTrailing(slot, callbackPpm, activationTicks);
   state.mayReach = true;

@@ -56,7 +56,9 @@ function hashExtendedOrders(state: SymbolState, hash: Hash): void {
     if (orders.isExtended(slot)) extended.push(slot);
   });
   for (const slot of extended.sort((a, b) => orders.serial(a) - orders.serial(b))) {
-    const { legs, ...terms } = state.terms.of(slot);
+    // A field of later programs counts only when it is set: old folders keep their digests.
+    const { legs, maxSlippagePpm, ...terms } = state.terms.of(slot);
+    if (maxSlippagePpm !== 0) hash.update(`${maxSlippagePpm} `);
     hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${orders.isWaiting(slot)} ${orders.type(slot)} `);
     hash.update(`${orders.priceTicks(slot)} ${orders.quantityLots(slot)} ${orders.flags(slot)} `);
     hash.update(`${Object.values(terms).join(" ")} ${JSON.stringify(legs)} ${orders.clientOrderId(slot)}\n`);

@@ -46,10 +46,12 @@ interface AmendedOrder {
   readonly goodTillDate: TimeMs;
 }
 
-/** The first trigger field that the command would change; "" = none. */
-function triggerField({ triggerTicks, callbackPpm, activationTicks }: MessageOf<typeof AmendOrder>): string {
+/** The first field of untriggered orders that the command would change; "" = none. */
+function triggerField(command: MessageOf<typeof AmendOrder>): string {
+  const { triggerTicks, callbackPpm, activationTicks, maxSlippagePpm } = command;
   if (triggerTicks !== 0) return "triggerPrice";
   if (callbackPpm !== 0) return "callbackRate";
+  if (maxSlippagePpm !== 0) return "maxSlippage";
   return activationTicks !== 0 ? "activationPrice" : "";
 }
 

@@ -188,6 +188,7 @@ export class AttachedOrders {
     legPlaced.quantityLots = fill.lots;
     legPlaced.triggerTicks = leg.triggerTicks;
     legPlaced.triggerBy = leg.triggerBy;
+    legPlaced.maxSlippagePpm = leg.maxSlippagePpm ?? 0;
     legPlaced.parentId = fill.orderId;
     legPlaced.siblingId = siblingId;
     applyConditionalOrderPlaced(state, legPlaced, transaction.time);

@@ -1,5 +1,6 @@
 import { NONE, SIZE } from "../base/columns.ts";
 import { BUY, EXPIRE_MAKER, GTC, IOC, LIMIT, MARKET, REDUCE_ONLY, SELL } from "../base/enums.ts";
+import { capFromMark } from "../matching/slippage.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { type ClosePosition, PlaceOrder } from "../protocol/commands.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
@@ -11,15 +12,16 @@ const order = blank(PlaceOrder);
 
 /**
  * Closes a position, or a part of it, by a reduce-only order: a limit order at `priceTicks`, or a market order if that is
- * 0. The account's other orders cannot block it: reduce-only orders may together exceed the position, and own orders that
+ * 0. `maxSlippagePpm` limits how far from the mark the market order trades. The account's other orders cannot block it: reduce-only orders may together exceed the position, and own orders that
  * it meets are canceled (EXPIRE_MAKER).
  */
 export function closePosition(
-  { instrument, positions }: SymbolState,
+  state: SymbolState,
   placement: Placement,
   command: MessageOf<typeof ClosePosition>,
   transaction: Transaction,
 ): void {
+  const { instrument, positions } = state;
   const row = positions.find(command.accountId);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return refuse(transaction, "NO_POSITION", "symbol");
@@ -29,7 +31,7 @@ export function closePosition(
   order.timeInForce = command.priceTicks === 0 ? IOC : GTC;
   order.flags = REDUCE_ONLY;
   order.selfTradePrevention = EXPIRE_MAKER;
-  order.priceTicks = command.priceTicks;
+  order.priceTicks = command.priceTicks || capFromMark(state, order.side, command.maxSlippagePpm);
   // A position may be smaller than the smallest order: place() reduces the quantity to the position.
   const { minQuantityLots, maxQuantityLots } = instrument;
   const quantityLots = command.quantityLots === 0 ? Math.max(Math.abs(size), minQuantityLots) : command.quantityLots;

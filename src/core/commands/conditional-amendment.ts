@@ -17,8 +17,8 @@ import { replyOrder } from "./symbol-views.ts";
 const amended = blank(ConditionalOrderAmended);
 
 /**
- * Amends the untriggered order in `slot`: trigger price, limit price and quantity, or the callback rate and activation
- * price of a trailing stop. It keeps its id and its age, by which orders of one trigger price fire. A new callback rate
+ * Amends the untriggered order in `slot`: trigger price, limit price or maximum slippage, quantity, or the callback rate
+ * and activation price of a trailing stop. It keeps its id and its age, by which orders of one trigger price fire. A new callback rate
  * counts from the best price so far. The result must pass the checks of a new order; if it does not, nothing changes.
  */
 export function amendConditional(
@@ -42,7 +42,8 @@ export function amendConditional(
     after.quantityLots === oldLots &&
     after.triggerTicks === before.triggerTicks &&
     after.callbackPpm === before.callbackPpm &&
-    after.activationTicks === before.activationTicks;
+    after.activationTicks === before.activationTicks &&
+    after.maxSlippagePpm === before.maxSlippagePpm;
   if (!isSame) {
     if (refuseWhileHalted(state, transaction, state.open.isReduceOnly(slot))) return;
     if (command.quantityLots !== 0 && refuseQuantity(state.instrument, transaction, after.quantityLots)) return;
@@ -54,6 +55,7 @@ export function amendConditional(
     amended.triggerTicks = after.triggerTicks;
     amended.callbackPpm = after.callbackPpm;
     amended.activationTicks = after.activationTicks;
+    amended.maxSlippagePpm = after.maxSlippagePpm;
     applyConditionalOrderAmended(state, amended, slot);
     transaction.emit(amended);
   }
@@ -80,6 +82,7 @@ function amendedTerms(state: SymbolState, slot: number, command: MessageOf<typeo
     triggerBy: before.triggerBy,
     callbackPpm,
     activationTicks: command.activationTicks || before.activationTicks,
+    maxSlippagePpm: command.maxSlippagePpm || before.maxSlippagePpm,
   };
 }
 
@@ -88,7 +91,9 @@ function fixedField({ orders, terms }: SymbolState, slot: number, command: Messa
   if (command.priceMatch !== 0) return "priceMatch";
   if (command.displayLots !== 0) return "displayQuantity";
   if (command.goodTillDate !== 0) return "goodTillDate";
-  if (command.priceTicks !== 0 && isAtMarket(orders.type(slot))) return "price";
+  const atMarket = isAtMarket(orders.type(slot));
+  if (command.priceTicks !== 0 && atMarket) return "price";
+  if (command.maxSlippagePpm !== 0 && !atMarket) return "maxSlippage";
   const changesQuantity = command.quantityLots !== 0 && command.quantityLots !== orders.quantityLots(slot);
   // The quantity of these orders follows the position, or what the parent order has filled.
   if (changesQuantity && (orders.flags(slot) & WITH_POSITION) !== 0) return "quantity";

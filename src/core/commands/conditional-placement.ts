@@ -6,6 +6,7 @@ import { exposedLots } from "../formulas/exposure.ts";
 import { bandEdge, isBeyond } from "../formulas/mark-limits.ts";
 import { isWithinKeyLimits } from "../margin/key-limits.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
+import { slippageLimitTicks } from "../matching/slippage.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { PlaceTrigger } from "../protocol/commands.ts";
@@ -54,6 +55,7 @@ export function placeConditional(
   placed.triggerBy = command.triggerBy;
   placed.callbackPpm = command.callbackPpm;
   placed.activationTicks = command.activationTicks;
+  placed.maxSlippagePpm = command.maxSlippagePpm;
   placed.bodyHash = command.bodyHash;
   placed.clientOrderId = command.clientOrderId;
   if (isDryRun) return replyConditionalDryRun(state, transaction, placed);
@@ -105,6 +107,7 @@ export type ConditionalTerms = Pick<
   | "triggerBy"
   | "callbackPpm"
   | "activationTicks"
+  | "maxSlippagePpm"
   | "keyOrderQuanta"
   | "keyPositionQuanta"
   | "keyLeverage"
@@ -149,7 +152,9 @@ function refuseSize(
   const atTicks = terms.triggerTicks || terms.activationTicks || state.markTicks;
   if (refuseNotional(instrument, transaction, quantityLots, priceTicks || atTicks)) return true;
   const isBuy = side === BUY;
-  const highestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
+  const highestTicks = isBuy
+    ? priceTicks || slippageLimitTicks(BUY, atTicks, bandEdge(instrument, BUY, atTicks), terms.maxSlippagePpm)
+    : Math.max(priceTicks, atTicks);
   const exposed = exposedLots(state.positions.numbers, row, isBuy, 0, quantityLots);
   return !isWithinKeyLimits(terms, transaction, state, row, side, exposed, highestTicks, replacedLots);
 }

@@ -95,8 +95,8 @@ export function replyConditionalDryRun(
   transaction: Transaction,
   waits: MessageOf<typeof ConditionalOrderPlaced>,
 ): void {
-  const { triggerTicks, triggerBy, callbackPpm, activationTicks } = waits;
-  const terms = { triggerTicks, triggerBy, callbackPpm, activationTicks };
+  const { triggerTicks, triggerBy, callbackPpm, activationTicks, maxSlippagePpm } = waits;
+  const terms = { triggerTicks, triggerBy, callbackPpm, activationTicks, maxSlippagePpm };
   transaction.reply({ ...viewOf(waits, transaction), ...terms, status: STATUS_UNTRIGGERED });
   const row = state.positions.draft(waits.accountId);
   state.contributions.refreshMark(row);

@@ -1,7 +1,7 @@
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import { NO_ROW } from "../base/hash-fifo.ts";
-import type { PriceTicks, QuantityLots } from "../base/units.ts";
+import type { PriceTicks, QuantityLots, RatePpm } from "../base/units.ts";
 import { exposedLots } from "../formulas/exposure.ts";
 import { lossTicksAt, marginPriceAt } from "../formulas/margin.ts";
 import { isBeyond, MarkLimits } from "../formulas/mark-limits.ts";
@@ -9,7 +9,7 @@ import { closingBankruptcyTicks, coversPriceBand } from "../margin/bankruptcy-pr
 import { isWithinKeyLimits } from "../margin/key-limits.ts";
 import { crosses } from "../matching/matching.ts";
 import { refuseNotional } from "../matching/order-size.ts";
-import { slippageLimitTicks } from "../matching/slippage.ts";
+import { nearerTicks, slippageLimitTicks } from "../matching/slippage.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { PlaceOrder } from "../protocol/commands.ts";
@@ -124,7 +124,7 @@ export class OrderChecks {
     const isMarket = orderType === MARKET;
     const worstTicks = this.worstPriceTicks(plan.row, side, closableLots);
     // A market order is an IOC order at the worst allowed price.
-    const limitTicks = isMarket ? slippageLimitTicks(state, side, worstTicks, maxSlippagePpm) : priceTicks;
+    const limitTicks = isMarket ? this.marketLimitTicks(side, worstTicks, priceTicks, maxSlippagePpm) : priceTicks;
     if (!isMarket && limitTicks > instrument.maxPriceTicks)
       return refuses(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     if (isBeyond(side, limitTicks, worstTicks))
@@ -132,6 +132,17 @@ export class OrderChecks {
     plan.limitTicks = limitTicks;
     const valueTicks = isMarket ? markTicks : limitTicks;
     return !plan.isReduceOnly && refuseNotional(instrument, transaction, quantityLots, valueTicks);
+  }
+
+  /** The worst price of an order at market. `capTicks`: of a stop or a closing, see capFromMark(); 0 = none. */
+  private marketLimitTicks(
+    side: number,
+    worstTicks: PriceTicks,
+    capTicks: PriceTicks,
+    maxSlippagePpm: RatePpm,
+  ): PriceTicks {
+    if (capTicks !== 0) return nearerTicks(side, worstTicks, capTicks);
+    return slippageLimitTicks(side, this.state.book.opposite(side).best(), worstTicks, maxSlippagePpm);
   }
 
   private refuseResting(

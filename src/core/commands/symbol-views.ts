@@ -68,6 +68,7 @@ function fillOrderView(state: SymbolState, slot: number, status: number, reason:
   orderView.callbackPpm = terms.callbackPpm;
   orderView.activationTicks = terms.activationTicks;
   orderView.displayLots = terms.displayLots;
+  orderView.maxSlippagePpm = terms.maxSlippagePpm;
 }
 
 /**

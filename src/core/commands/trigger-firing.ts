@@ -21,6 +21,7 @@ import {
 } from "../base/enums.ts";
 import { detachLeg } from "../matching/legs.ts";
 import { closeOrder } from "../matching/order-closing.ts";
+import { capFromMark } from "../matching/slippage.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { PlaceOrder } from "../protocol/commands.ts";
 import { TriggersReached } from "../protocol/events.ts";
@@ -142,10 +143,11 @@ export class TriggerFiring {
     order.timeInForce = orders.timeInForce(slot);
     order.flags = orders.flags(slot);
     order.selfTradePrevention = orders.selfTradePrevention(slot);
-    order.priceTicks = orders.priceTicks(slot);
-    order.quantityLots = closesAll ? size : orders.quantityLots(slot);
     // Read before place(): a filled order is gone after it.
-    const { parentId, siblingId } = state.terms.of(slot);
+    const { parentId, siblingId, maxSlippagePpm } = state.terms.of(slot);
+    order.priceTicks =
+      order.orderType === MARKET ? capFromMark(state, order.side, maxSlippagePpm) : orders.priceTicks(slot);
+    order.quantityLots = closesAll ? size : orders.quantityLots(slot);
     const orderId = state.orderId(slot);
     const firing = new FiringTransaction(transaction);
     this.placement.place(order, firing, slot);

@@ -31,6 +31,8 @@ export const ClosePosition = defineMessage(4, "ClosePosition", {
   quantityLots: "number",
   priceTicks: "number",
   expiresAt: "number",
+  /** At market: how far from the mark it may trade; 0 = as far as the price band. */
+  maxSlippagePpm: "number",
 });
 export const SetLeverage = defineMessage(5, "SetLeverage", {
   accountId: "number",
@@ -79,6 +81,8 @@ export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
   ...PLACEMENT,
   /** The triggerTicks of such an order is 0. */
   ...TRAILING,
+  /** At market: how far from the mark it may trade when it fires; 0 = as far as the price band. */
+  maxSlippagePpm: "number",
 });
 /** A PlaceOrder with more: an end, an iceberg's slice, a price match, or a take-profit and a stop for its fills. */
 export const PlaceExtended = defineMessage(17, "PlaceExtended", {
@@ -115,6 +119,8 @@ export const AmendOrder = defineMessage(20, "AmendOrder", {
   /** Of a GTD order. */
   goodTillDate: "number",
   ...TRAILING,
+  /** Of a conditional order at market that has not fired. */
+  maxSlippagePpm: "number",
 });
 export type BatchItem =
   | MessageOf<typeof PlaceOrder>

@@ -152,6 +152,8 @@ export const ConditionalOrderPlaced = defineMessage(114, "ConditionalOrderPlaced
    * first price to fire at. From there on it follows from the prices at the end of each transaction.
    */
   ...TRAILING,
+  /** At market: how far from the mark it may trade when it fires; 0 = as far as the price band. */
+  maxSlippagePpm: "number",
 });
 /** A conditional order fires. From here on it matches, as after an OrderPlaced whose `rests` is 0. */
 export const OrderTriggered = defineMessage(115, "OrderTriggered", {
@@ -246,6 +248,8 @@ export const ConditionalOrderAmended = defineMessage(127, "ConditionalOrderAmend
   triggerTicks: "number",
   /** callbackPpm 0 = both as they were. */
   ...TRAILING,
+  /** 0 = as it was. */
+  maxSlippagePpm: "number",
 });
 /** Follows the IsolatedMarginSet of a MoveMargin that has a reference. */
 export const MarginMoved = defineMessage(128, "MarginMoved", {

@@ -10,7 +10,10 @@ export const ORDER_DEFINITION = {
   timeInForce: "number",
   flags: "number",
   selfTradePrevention: "number",
-  /** The limit. At market 0 in commands. At market in events and rows the cap that the order may not trade beyond. */
+  /**
+   * The limit. At market 0 in commands of clients. At market in events and rows the cap that the order may not trade
+   * beyond. An order that fires, or closes a position, brings a cap of its own: see matching/slippage.ts.
+   */
   priceTicks: "number",
   /** As placed or last amended. 0 with CLOSE_POSITION until the order fires: then it becomes the position's size. */
   quantityLots: "number",

@@ -47,6 +47,8 @@ export interface AttachedLeg {
   triggerBy: number;
   /** 0 = at market. */
   priceTicks: number;
+  /** As of ConditionalOrderPlaced. Legs without it leave it out, and so do old logs. */
+  maxSlippagePpm?: number;
 }
 export interface AttachedLegs {
   takeProfit: AttachedLeg | null;

@@ -25,6 +25,8 @@ export const Refused = defineMessage(160, "Refused", {
 export const OrderView = defineMessage(161, "OrderView", {
   orderId: "number",
   ...ORDER_SUMMARY,
+  /** Of a conditional order at market; 0 = none. */
+  maxSlippagePpm: "number",
 });
 /** The client order id was used before with the same body. Read its order from the history. */
 export const DuplicateOrder = defineMessage(162, "DuplicateOrder", { orderId: "number" });

@@ -77,6 +77,7 @@ export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   displayLots: "number",
   shownLots: "number",
   dueSerial: "number",
+  maxSlippagePpm: "number",
 });
 
 /** An armed CancelAfter. */

@@ -1,5 +1,5 @@
 import { ATTACHED, BUY, CLOSE_POSITION, STOP, STOP_MARKET, TRAILING_STOP_MARKET } from "../base/enums.ts";
-import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
+import type { PriceTicks, QuantityLots, RatePpm, TimeMs } from "../base/units.ts";
 import type { AttachedLegs } from "../protocol/payloads.ts";
 import type { DueTerms } from "./due-orders.ts";
 import type { Trailing } from "./trailing.ts";
@@ -26,6 +26,8 @@ export interface OrderTerms extends Trailing, DueTerms {
   /** Of an iceberg: the size of its slices, and the lots that the book shows now. 0 = it is none. See iceberg.ts. */
   displayLots: QuantityLots;
   shownLots: QuantityLots;
+  /** Of a conditional order at market: how far from the mark it may trade when it fires. 0 = as far as the price band. */
+  maxSlippagePpm: RatePpm;
 }
 
 export const NO_TERMS: OrderTerms = {
@@ -44,6 +46,7 @@ export const NO_TERMS: OrderTerms = {
   displayLots: 0,
   shownLots: 0,
   dueSerial: 0,
+  maxSlippagePpm: 0,
 };
 
 /** Conditional orders with one of these flags end with their position. */

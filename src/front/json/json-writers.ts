@@ -105,7 +105,7 @@ function fillMembers(instrument: Instrument, order: OrderFields): string {
 }
 
 const NO_TERMS =
-  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"goodTillDate":null,"parentOrderId":null,';
+  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"maxSlippage":null,"goodTillDate":null,"parentOrderId":null,';
 
 function stateMembers(instrument: Instrument, order: OrderFields): string {
   const { selfTradePrevention, status, reason } = order;
@@ -125,7 +125,8 @@ function stateMembers(instrument: Instrument, order: OrderFields): string {
 
 /** The members of conditional, GTD and attached orders. */
 function termMembers(instrument: Instrument, order: OrderFields): string {
-  const { orderType, triggerTicks, callbackPpm, activationTicks, goodTillDate, parentId } = order;
+  // Only conditional orders have a maxSlippagePpm.
+  const { orderType, triggerTicks, callbackPpm, activationTicks, maxSlippagePpm, goodTillDate, parentId } = order;
   const waits = isConditional(orderType);
   if (
     !waits &&
@@ -140,7 +141,9 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
     `"triggerPrice":${priceJson(instrument, triggerTicks)},` +
     `"triggerBy":${waits ? `"${TRIGGER_SOURCES[order.triggerBy]}"` : "null"},` +
     `"callbackRate":${callbackPpm === 0 ? "null" : `"${printFixed(callbackPpm, PPM_DECIMALS)}"`},` +
-    `"activationPrice":${priceJson(instrument, activationTicks)},"goodTillDate":${goodTillDate || "null"},` +
+    `"activationPrice":${priceJson(instrument, activationTicks)},` +
+    `"maxSlippage":${maxSlippagePpm === 0 ? "null" : `"${printFixed(maxSlippagePpm, PPM_DECIMALS)}"`},` +
+    `"goodTillDate":${goodTillDate || "null"},` +
     `"parentOrderId":${parentId === 0 ? "null" : `"${parentId}"`},`
   );
 }

@@ -79,7 +79,12 @@ export const closePositionRoute = (context: Context): Route =>
     parameter: SymbolName,
     body: ClosePositionBody,
     bodyOptional: true,
-    examples: { "all at market": {}, "a part": { quantity: "0.01" }, "at a price": { price: "65000.5" } },
+    examples: {
+      "all at market": {},
+      "near the mark": { maxSlippage: "0.005" },
+      "a part": { quantity: "0.01" },
+      "at a price": { price: "65000.5" },
+    },
     replies: { 201: PlacedOrder },
     errors: errorsIn("CLOSE_POSITION"),
     handle: ({ call, principal, parameter, body }) => closePosition(context, call, principal, parameter, body),

@@ -25,7 +25,7 @@ import {
 } from "./find-orders.ts";
 import { replyPlaced } from "./order-replies.ts";
 import { readCallbackRate } from "./parsing/conditional-order.ts";
-import { readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
+import { readMaxSlippage, readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 
 type View = MessageOf<typeof OrderView>;
 type AmendOrderBody = Static<typeof AmendOrderSchema>;
@@ -126,6 +126,7 @@ const CHANGES = [
   "triggerPrice",
   "callbackRate",
   "activationPrice",
+  "maxSlippage",
   "goodTillDate",
 ] as const;
 
@@ -155,6 +156,8 @@ export function readAmendment(
     triggerTicks: triggerPrice === undefined ? 0 : readPrice(instrument, triggerPrice, "triggerPrice"),
     callbackPpm: body.callbackRate === undefined ? 0 : readCallbackRate(body.callbackRate),
     activationTicks: activationPrice === undefined ? 0 : readPrice(instrument, activationPrice, "activationPrice"),
+    // The engine knows whether the order trades at market.
+    maxSlippagePpm: readMaxSlippage(body, true),
     goodTillDate: body.goodTillDate ?? 0,
     expiresAt: body.expiresAt ?? 0,
   };

@@ -10,6 +10,7 @@ import { readPrice, readQuantity, readSignedAmount } from "../json/amounts.ts";
 import { positionJson } from "../json/json-writers.ts";
 import type { Operation } from "../routing/context.ts";
 import { replyPlaced } from "./order-replies.ts";
+import { readMaxSlippage } from "./parsing/order-fields.ts";
 
 type PositionChange<Body extends TSchema> = Operation<[symbol: string, body: Static<Body>]>;
 
@@ -22,6 +23,7 @@ export const closePosition: PositionChange<typeof ClosePositionBody> = (context,
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     expiresAt: body.expiresAt ?? 0,
+    maxSlippagePpm: readMaxSlippage(body, body.price === undefined),
   };
   requestFor(context, answer, instrument.id, command, (transaction) => replyPlaced(answer, instrument, transaction));
 };

@@ -13,6 +13,8 @@ export const OrderRecord = defineMessage(250, "OrderRecord", {
   orderId: "number",
   accountId: "number",
   ...ORDER_SUMMARY,
+  /** Of a conditional order at market; 0 = none. */
+  maxSlippagePpm: "number",
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 

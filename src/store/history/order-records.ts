@@ -123,6 +123,7 @@ const newOrder = (
   callbackPpm: 0,
   activationTicks: 0,
   displayLots: 0,
+  maxSlippagePpm: 0,
 });
 
 function newConditionalOrder(event: MessageOf<typeof ConditionalOrderPlaced>, store: OrderStore): OrderRecord {
@@ -133,6 +134,7 @@ function newConditionalOrder(event: MessageOf<typeof ConditionalOrderPlaced>, st
   order.parentId = event.parentId;
   order.callbackPpm = event.callbackPpm;
   order.activationTicks = event.activationTicks;
+  order.maxSlippagePpm = event.maxSlippagePpm;
   return order;
 }
 
@@ -153,6 +155,7 @@ function amendConditional(order: OrderRecord, event: MessageOf<typeof Conditiona
   order.priceTicks = event.priceTicks;
   order.triggerTicks = event.triggerTicks;
   setUnfilledQuantity(order, event.quantityLots);
+  if (event.maxSlippagePpm !== 0) order.maxSlippagePpm = event.maxSlippagePpm;
   if (event.callbackPpm === 0) return;
   order.callbackPpm = event.callbackPpm;
   order.activationTicks = event.activationTicks;

@@ -66,6 +66,15 @@ const PriceMatch = Type.Enum(
 // At least 1, because internally 0 means none.
 const ExpiresAt = Time("The request is refused if it reaches the engine after this time.", 1);
 
+const SLIPPAGE_RANGE =
+  "The price band applies as well. The rest of the order expires. 0.000001 to 1, in steps of 0.000001.";
+/** Of an order that trades at market, but not at once. */
+const MaxSlippage = Decimal(
+  "Without a limit price: how far from the mark price of that moment the order may trade, as a share of the mark price. " +
+    SLIPPAGE_RANGE,
+  "0.005",
+);
+
 const AttachedLeg = object(
   {
     triggerPrice: Decimal("The order triggers at this price. A multiple of tickSize.", "68000"),
@@ -73,6 +82,7 @@ const AttachedLeg = object(
       Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice. Default: MARK." }),
     ),
     price: Type.Optional(Decimal("Limit price. A market order when left out.", "68000")),
+    maxSlippage: Type.Optional(MaxSlippage),
   },
   {
     description:
@@ -115,8 +125,9 @@ export const PlaceOrderBody = object({
   ),
   maxSlippage: Type.Optional(
     Decimal(
-      "MARKET orders: how far from the best price the order may trade, as a share of that price. The price band applies " +
-        "as well. The rest of the order expires. 0.000001 to 1, in steps of 0.000001.",
+      "Orders that trade at market: how far the order may trade from a price, as a share of that price. For MARKET it is the " +
+        "best price of the other side. For STOP_MARKET, TAKE_PROFIT_MARKET and TRAILING_STOP_MARKET it is the mark price when " +
+        `the order triggers. ${SLIPPAGE_RANGE}`,
       "0.005",
     ),
   ),
@@ -195,6 +206,13 @@ export const AmendOrderBody = object(
         "66100",
       ),
     ),
+    maxSlippage: Type.Optional(
+      Decimal(
+        "Untriggered orders that trade at market: how far from the mark price the order may trade when it triggers. 1: as far " +
+          "as the price band.",
+        "0.01",
+      ),
+    ),
     goodTillDate: Type.Optional(
       Time("Orders with timeInForce GTD: the new expiry, earlier or later. The order keeps its place in the queue.", 1),
     ),
@@ -202,9 +220,9 @@ export const AmendOrderBody = object(
   },
   {
     description:
-      "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice, callbackRate, activationPrice and " +
-      "goodTillDate. An untriggered order takes only these: triggerPrice; callbackRate for a trailing one, and " +
-      "activationPrice until it trails; price if it has one; quantity, unless the order closes the whole position or was " +
+      "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice, callbackRate, activationPrice, " +
+      "maxSlippage and goodTillDate. An untriggered order takes only these: triggerPrice; callbackRate for a trailing one, " +
+      "and activationPrice until it trails; price if it has one, otherwise maxSlippage; quantity, unless the order closes the whole position or was " +
       "attached to another order. Other fields are answered ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
@@ -213,6 +231,7 @@ export const AmendOrderBody = object(
 export const ClosePositionBody = object({
   quantity: Type.Optional(Decimal("When left out, the whole position, up to the maxQuantity of an order.", "0.01")),
   price: Type.Optional(Decimal("Limit price. A market order when left out.", "65000.5")),
+  maxSlippage: Type.Optional(MaxSlippage),
   expiresAt: Type.Optional(ExpiresAt),
 });
 
@@ -302,6 +321,14 @@ const orderProperties = {
   triggerBy: nullable(TriggerBy, { examples: [null] }),
   callbackRate: nullable(DecimalOut("TRAILING_STOP_MARKET orders only.", "0.01"), { examples: [null] }),
   activationPrice: nullable(DecimalOut("TRAILING_STOP_MARKET orders that have one.", "66000"), { examples: [null] }),
+  maxSlippage: nullable(
+    DecimalOut(
+      "STOP_MARKET, TAKE_PROFIT_MARKET and TRAILING_STOP_MARKET orders that have one. Null for a MARKET order, which trades " +
+        "at once.",
+      "0.005",
+    ),
+    { examples: [null] },
+  ),
   goodTillDate: nullable(Time("Orders with GTD: when the order expires."), { examples: [null] }),
   parentOrderId: nullable(Id("The order to which this take-profit or stop-loss was attached."), { examples: [null] }),
   selfTradePreventionMode: SelfTradePrevention,

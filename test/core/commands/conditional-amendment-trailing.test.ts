@@ -182,7 +182,7 @@ test("an amendment in an older log leaves callback rate and activation price as 
   const orders = [place(0), place(110)];
   for (const orderId of orders) exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, quantityLots: 3 }));
   const again = new Exchange([instrument(PLAIN)]);
-  again.replay(withoutLastFields(exchange.log, ConditionalOrderAmended, 2));
+  again.replay(withoutLastFields(exchange.log, ConditionalOrderAmended, 3));
   again.restored();
   assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
   for (const each of [exchange, again]) {

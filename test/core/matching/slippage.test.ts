@@ -7,6 +7,7 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
+import { scenario } from "../support/scenario.ts";
 
 /** A mark of 1000 with a band of 5 %, bids at 999, 989, 979 and 900, asks at 1001, 1011, 1021 and 1100, 5 lots each. */
 function market(): Exchange {
@@ -54,3 +55,103 @@ test("a market order trades up to its maximum slippage, and never outside the pr
     assert.equal(REASONS[view.reason], "NO_LIQUIDITY", name);
   }
 });
+
+// The band is 5 %: with a mark of 1000 a SELL may go down to 950, with 980 down to 931.
+
+scenario(
+  "a stop at market trades as far from the mark of its firing as its maximum slippage, whatever the best price is",
+  `
+  mark 1000                                  -> 1000
+  maker buy 5 @ 979                          -> NEW
+  maker buy 5 @ 971                          -> NEW
+  maker buy 5 @ 970                          -> NEW
+  alice sell 20 market stop=980 slip=1 id=s  -> UNTRIGGERED
+  bob   sell 20 market stop=980 id=t         -> UNTRIGGERED
+  # 980 - 1 % = 970.2
+  mark 980                                   -> s fires; 5@979; 5@971; s EXPIRED NO_LIQUIDITY; t fires; 5@970; t EXPIRED NO_LIQUIDITY
+`,
+);
+
+scenario(
+  "a stop at market does not trade at all if the book is too far from the mark",
+  `
+  mark 1000                                  -> 1000
+  maker buy 5 @ 955                          -> NEW
+  alice sell 5 market stop=990 slip=1 id=s   -> UNTRIGGERED
+  alice buy 5 market stop=1010 slip=1 id=b   -> UNTRIGGERED
+  mark 990                                   -> s fires; s EXPIRED NO_LIQUIDITY
+  maker sell 5 @ 1030                        -> NEW
+  mark 1010                                  -> b fires; b EXPIRED NO_LIQUIDITY
+  book                                       -> bids 955:5 asks 1030:5
+`,
+);
+
+scenario(
+  "a maximum slippage beyond the price band changes nothing",
+  `
+  mark 1000                                  -> 1000
+  maker buy 5 @ 953                          -> NEW
+  maker buy 5 @ 931                          -> NEW
+  maker buy 5 @ 930                          -> NEW
+  alice sell 20 market stop=980 slip=100 id=s -> UNTRIGGERED
+  mark 980                                   -> s fires; 5@953; 5@931; s EXPIRED NO_LIQUIDITY
+`,
+);
+
+scenario(
+  "take-profits, trailing stops and orders for the whole position have a maximum slippage, too",
+  `
+  mark 1000                                  -> 1000
+  maker sell 5 @ 1000                        -> NEW
+  alice buy 5 @ 1000                         -> FILLED 5@1000
+  maker buy 5 @ 990                          -> NEW
+  alice sell 5 market take=1020 slip=2 id=t  -> UNTRIGGERED
+  alice sell 5 market trail=1 slip=2 id=u    -> UNTRIGGERED
+  alice sell 0 market stop=970 slip=2 whole id=v -> UNTRIGGERED
+  mark 1020                                  -> t fires; t EXPIRED NO_LIQUIDITY
+  mark 1009                                  -> u fires; 5@990; v CANCELED POSITION_CLOSED
+`,
+);
+
+scenario(
+  "an attached stop has the maximum slippage of its leg",
+  `
+  mark 1000                                  -> 1000
+  maker sell 5 @ 1000                        -> NEW
+  alice buy 5 @ 1000 sl=980~1 tp=1020~3 id=e -> FILLED 5@1000; e.tp waits with 5; e.sl waits with 5
+  maker buy 5 @ 960                          -> NEW
+  mark 980                                   -> e.sl fires; e.sl EXPIRED NO_LIQUIDITY; e.tp CANCELED OTHER_FIRED
+`,
+);
+
+scenario(
+  "the maximum slippage of a waiting order can be amended, and only of one at market",
+  `
+  mark 1000                                  -> 1000
+  maker buy 5 @ 971                          -> NEW
+  alice sell 5 market stop=980 id=s          -> UNTRIGGERED
+  alice amends s slip=0.5                    -> UNTRIGGERED
+  alice amends s slip=1                      -> UNTRIGGERED
+  alice amends s trigger=981                 -> UNTRIGGERED
+  alice sell 5 @ 975 stop=980 id=l           -> UNTRIGGERED
+  alice amends l slip=1                      -> ORDER_WAITS
+  maker buy 5 @ 960 id=m                     -> NEW
+  maker amends m slip=1                      -> ORDER_DOES_NOT_WAIT
+  mark 981                                   -> s fires; s EXPIRED NO_LIQUIDITY
+`,
+);
+
+scenario(
+  "closing trades as far from the mark as its maximum slippage",
+  `
+  mark 1000                                  -> 1000
+  maker sell 20 @ 1000                       -> NEW
+  alice buy 20 @ 1000                        -> FILLED 20@1000
+  maker buy 5 @ 995                          -> NEW
+  maker buy 5 @ 989                          -> NEW
+  alice closes slip=0.4                      -> EXPIRED NO_LIQUIDITY
+  alice closes slip=0.5                      -> EXPIRED 5@995 NO_LIQUIDITY
+  alice closes 3 slip=2                      -> FILLED 3@989
+  alice closes                               -> EXPIRED 2@989 NO_LIQUIDITY
+`,
+);

@@ -153,11 +153,13 @@ class Stage {
       case "cancels-in":
         return this.send(make(CancelAfter, { accountId, timeoutMs: rest[0] === "never" ? 0 : Number(rest[0]) }));
       case "closes": {
-        const at = rest.indexOf("@");
-        const quantityLots = at === 0 || rest.length === 0 ? 0 : Number(rest[0]);
-        return this.send(
-          make(ClosePosition, { accountId, quantityLots, priceTicks: at < 0 ? 0 : Number(rest[at + 1]) }),
-        );
+        const words = rest.filter((word) => !word.startsWith("slip="));
+        const at = words.indexOf("@");
+        const quantityLots = at === 0 || words.length === 0 ? 0 : Number(words[0]);
+        const priceTicks = at < 0 ? 0 : Number(words[at + 1]);
+        const slip = rest.find((word) => word.startsWith("slip="));
+        const maxSlippagePpm = slip === undefined ? 0 : Number(slip.slice("slip=".length)) * 10_000;
+        return this.send(make(ClosePosition, { accountId, quantityLots, priceTicks, maxSlippagePpm }));
       }
       case "leverage":
         return this.send(make(SetLeverage, { accountId, leverage: Number(rest[0]) }));
@@ -218,6 +220,7 @@ class Stage {
       if (key === "from" && command.type === PlaceTrigger.code) command.activationTicks = Number(value);
       else if (key === "by" && command.type === PlaceTrigger.code)
         command.triggerBy = (TRIGGER_SOURCES as readonly string[]).indexOf(value);
+      else if (key === "slip") command.maxSlippagePpm = Number(value) * 10_000;
       else if (key === "whole") command.flags |= CLOSE_POSITION | REDUCE_ONLY;
       else if (key === "post-only") command.flags |= POST_ONLY;
       else if (key === "reduce-only") command.flags |= REDUCE_ONLY;
@@ -239,10 +242,15 @@ class Stage {
     return this.send(command);
   }
 
-  /** `till=` a time from now, `tp=` and `sl=` triggers, at market or `97@96`, `show=` an iceberg's slices. */
+  /**
+   * `till=` a time from now, `tp=` and `sl=` triggers, at market, `97@96`, or at market with slippage `97~2`; `show=` an
+   * iceberg's slices.
+   */
   private extend(command: MessageOf<typeof PlaceExtended>, key: string, word = ""): boolean {
-    const [value, priceTicks = 0] = word.split("@").map(Number);
-    const leg = { triggerTicks: value, triggerBy: 0, priceTicks };
+    const [price = "", slip] = word.split("~");
+    const [value, priceTicks = 0] = price.split("@").map(Number);
+    const maxSlippagePpm = slip === undefined ? {} : { maxSlippagePpm: Number(slip) * 10_000 };
+    const leg = { triggerTicks: value, triggerBy: 0, priceTicks, ...maxSlippagePpm };
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     if (key === "till") {
       command.goodTillDate = this.exchange.time + value;
@@ -254,7 +262,7 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now), `trigger=97`, `trail=5` or `from=105`. */
+  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now), `trigger=97`, `trail=5`, `from=105` or `slip=1`. */
   private amend(accountId: number, [name = "", ...words]: string[]): string {
     const named = new Map(
       words.filter((word) => word.includes("=")).map((word) => word.split("=") as [string, string]),
@@ -268,6 +276,7 @@ class Stage {
       triggerTicks: given("trigger"),
       callbackPpm: given("trail") * 10_000,
       activationTicks: given("from"),
+      maxSlippagePpm: given("slip") * 10_000,
       goodTillDate: named.has("till") ? this.exchange.time + given("till") : 0,
       keyPositionQuanta: given("key-position") * QUANTA_PER_USDC,
       ...(at < 0 ? {} : priced(rest[at + 1])),

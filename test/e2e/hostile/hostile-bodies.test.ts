@@ -130,6 +130,13 @@ test("fields that exclude each other are refused", () =>
   expectRefusals([
     [{ ...ORDER, type: "MARKET" }, "BAD_COMBINATION", "price"],
     [{ ...ORDER, maxSlippage: "0.01" }, "BAD_COMBINATION", "maxSlippage"],
+    [{ ...ORDER, type: "STOP", triggerPrice: "1", maxSlippage: "0.01" }, "BAD_COMBINATION", "maxSlippage"],
+    [
+      { ...ORDER, stopLoss: { triggerPrice: "1", price: "1", maxSlippage: "0.01" } },
+      "BAD_COMBINATION",
+      "stopLoss.maxSlippage",
+    ],
+    [{ ...ORDER, takeProfit: { triggerPrice: "2", maxSlippage: "2" } }, "BAD_VALUE", "takeProfit.maxSlippage"],
     [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "0" }, "BAD_VALUE", "maxSlippage"],
     [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "1.1" }, "BAD_VALUE", "maxSlippage"],
     [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "0.0000001" }, "BAD_VALUE", "maxSlippage"],

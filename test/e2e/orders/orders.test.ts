@@ -55,6 +55,7 @@ test("a limit order rests, is found by either id, and is canceled", async () => 
     triggerBy: null,
     callbackRate: null,
     activationPrice: null,
+    maxSlippage: null,
     goodTillDate: null,
     parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",

@@ -84,6 +84,7 @@ test("an order has every field of the schema, and the transaction's sequence unt
     triggerBy: null,
     callbackRate: null,
     activationPrice: null,
+    maxSlippage: null,
     goodTillDate: null,
     parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",

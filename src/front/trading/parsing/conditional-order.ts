@@ -17,7 +17,7 @@ import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../../core/state/trailing
 import type { PlaceOrderBody } from "../../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../../common/errors.ts";
 import { readPrice, readShare } from "../../json/amounts.ts";
-import { checkMarket, checkPostOnly, readCommonFields } from "./order-fields.ts";
+import { checkMarket, checkPostOnly, readCommonFields, readMaxSlippage } from "./order-fields.ts";
 import { extendHash, hashOrder } from "./order-hash.ts";
 
 /** The command of a conditional order: it waits in the engine for its trigger price. */
@@ -38,6 +38,7 @@ export function readConditionalOrder(instrument: Instrument, body: PlaceOrderBod
     order.flags = CLOSE_POSITION | REDUCE_ONLY;
   }
   readCommonFields(instrument, body, order, atMarket);
+  order.maxSlippagePpm = readMaxSlippage(body, atMarket);
   order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
   if (order.clientOrderId !== "")
     order.bodyHash = extendHash(hashOrder(order), [
@@ -48,6 +49,8 @@ export function readConditionalOrder(instrument: Instrument, body: PlaceOrderBod
       order.triggerBy,
       ...(order.orderType === TRAILING_STOP_MARKET ? [order.callbackPpm, order.activationTicks] : []),
     ]);
+  if (order.clientOrderId !== "" && order.maxSlippagePpm !== 0)
+    order.bodyHash = extendHash(order.bodyHash, [order.maxSlippagePpm]);
   return order;
 }
 
@@ -83,8 +86,6 @@ export const readCallbackRate = (text: string): RatePpm =>
 
 /** Refuses fields that only orders without a trigger may have. */
 function refuseOtherFields(body: PlaceOrderBody): void {
-  if (body.maxSlippage !== undefined)
-    throw badCombination("maxSlippage", "maxSlippage is only for MARKET orders. Remove it.");
   const field = (["priceMatch", "displayQuantity", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
     (name) => body[name] !== undefined,
   );

@@ -15,7 +15,7 @@ import type { AttachedLeg, AttachedLegs } from "../../../core/protocol/payloads.
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../../common/errors.ts";
 import { readPrice, readQuantity } from "../../json/amounts.ts";
-import { readOrder, readPriceMatch } from "./order-fields.ts";
+import { readMaxSlippage, readOrder, readPriceMatch } from "./order-fields.ts";
 import { extendHash } from "./order-hash.ts";
 
 /** Whether the order has a field that the command PlaceOrder cannot hold. */
@@ -50,6 +50,8 @@ export function readExtendedOrder(instrument: Instrument, body: PlaceOrderBody):
   ]);
   if (order.priceMatch !== 0 || order.displayLots !== 0)
     order.bodyHash = extendHash(order.bodyHash, [order.priceMatch, order.displayLots]);
+  const slippages = [order.legs?.takeProfit?.maxSlippagePpm ?? 0, order.legs?.stopLoss?.maxSlippagePpm ?? 0];
+  if (slippages.some((ppm) => ppm !== 0)) order.bodyHash = extendHash(order.bodyHash, slippages);
   return order;
 }
 
@@ -90,10 +92,12 @@ function readLegs(
 
 function readLeg(instrument: Instrument, leg: LegBody | undefined, field: string): AttachedLeg | null {
   if (leg === undefined) return null;
+  const maxSlippagePpm = readMaxSlippage(leg, leg.price === undefined, `${field}.maxSlippage`);
   return {
     triggerTicks: readPrice(instrument, leg.triggerPrice, `${field}.triggerPrice`),
     triggerBy: leg.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(leg.triggerBy),
     priceTicks: leg.price === undefined ? 0 : readPrice(instrument, leg.price, `${field}.price`),
+    ...(maxSlippagePpm !== 0 && { maxSlippagePpm }),
   };
 }
 

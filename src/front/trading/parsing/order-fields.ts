@@ -13,6 +13,7 @@ import {
   SIDES,
   TIMES_IN_FORCE,
 } from "../../../core/base/enums.ts";
+import type { RatePpm } from "../../../core/base/units.ts";
 import type { PlaceOrder } from "../../../core/protocol/commands.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../../core/protocol/message-schema.ts";
@@ -58,7 +59,7 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
     throw new ApiError("MISSING_FIELD", { field: "price", message: "A LIMIT order needs a price or a priceMatch." });
   checkPostOnly(body);
   order.orderType = isMarket ? MARKET : LIMIT;
-  order.maxSlippagePpm = readMaxSlippage(body);
+  order.maxSlippagePpm = readMaxSlippage(body, isMarket);
   order.flags = 0;
   readCommonFields(instrument, body, order, isMarket);
   order.bodyHash = 0;
@@ -96,12 +97,15 @@ export function readCommonFields(
   order.clientOrderId = body.clientOrderId ?? "";
 }
 
-/** 0: limited by the price band only. */
-function readMaxSlippage({ type, maxSlippage }: PlaceOrderBody): number {
+/** 0: limited by the price band only. `field`: its name in errors. */
+export function readMaxSlippage(
+  { maxSlippage }: { readonly maxSlippage?: string },
+  isMarket: boolean,
+  field = "maxSlippage",
+): RatePpm {
   if (maxSlippage === undefined) return 0;
-  if (type !== ORDER_TYPES[MARKET])
-    throw badCombination("maxSlippage", "maxSlippage is only for MARKET orders. Remove it.");
-  return readShare(maxSlippage, "maxSlippage");
+  if (!isMarket) throw badCombination(field, "maxSlippage is only for orders that trade at market. Remove it.");
+  return readShare(maxSlippage, field);
 }
 
 /** 0: the order closes the whole position. */
