@@ -148,6 +148,43 @@ export const fills: Command = {
   },
 };
 
+export const positionHistory: Command = {
+  name: "positions-history",
+  summary: "closed positions with their profit and loss, the last closed first",
+  options: PAGE_OPTIONS,
+  async run({ client, values, terminal: { print, paint }, asJson }) {
+    const { data } = await client.positionHistory(pageQuery(values));
+    if (asJson) return print(JSON.stringify(data));
+    if (data.length === 0) return print("no closed positions");
+    const columns = [
+      "closed (UTC)",
+      "symbol",
+      "side",
+      ">size",
+      ">entry",
+      ">exit",
+      ">profit",
+      ">fees",
+      ">funding",
+      ">net",
+    ];
+    const rows = data.map((position) => [
+      at(position.closedAt),
+      position.symbol,
+      paint(position.side === "SHORT" ? "red" : "green", position.side),
+      position.closedSize,
+      position.entryPrice,
+      position.exitPrice,
+      signed(paint, position.realizedPnl),
+      position.liquidationFee === "0" ? position.fee : `${position.fee} + ${position.liquidationFee}`,
+      signed(paint, position.funding),
+      signed(paint, position.netPnl),
+      position.closeType,
+    ]);
+    print(table(paint, [...columns, "by"], rows));
+  },
+};
+
 export const ledger: Command = {
   name: "ledger",
   summary: "every change of the account's money, newest first",

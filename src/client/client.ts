@@ -162,6 +162,11 @@ export class PerpdClient {
     return this.requests.get("/positions", query);
   }
 
+  /** Closed positions with their profit and loss, the last closed first, one page per call. */
+  positionHistory(query: api.PositionHistoryQuery = {}): Promise<api.ClosedPositionList> {
+    return this.requests.get("/positions/history", query);
+  }
+
   /** The position in a symbol, open or not, with its leverage and margin mode. */
   async position(symbol: string): Promise<api.Position> {
     return this.requests.get(`/positions/${pathSegment(symbol, "symbol")}`);

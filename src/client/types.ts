@@ -6,6 +6,7 @@ import type * as channels from "../wire/schema/channels.ts";
 import type * as market from "../wire/schema/market.ts";
 import type * as orderSize from "../wire/schema/order-size.ts";
 import type * as orders from "../wire/schema/orders.ts";
+import type * as positionHistory from "../wire/schema/position-history.ts";
 import type * as risk from "../wire/schema/risk.ts";
 import type * as system from "../wire/schema/system.ts";
 
@@ -42,6 +43,9 @@ export type TransfersQuery = Static<typeof account.TransfersQuery>;
 export type Position = Static<typeof account.Position>;
 export type MovedMargin = Static<typeof account.MovedMargin>;
 export type PositionList = Static<typeof account.PositionList>;
+export type PositionHistoryQuery = Static<typeof positionHistory.PositionHistoryQuery>;
+export type ClosedPosition = Static<typeof positionHistory.ClosedPosition>;
+export type ClosedPositionList = Static<typeof positionHistory.ClosedPositionList>;
 export type Balance = Static<typeof account.Balance>;
 export type LedgerQuery = Static<typeof account.LedgerQuery>;
 export type LedgerEntry = Static<typeof account.LedgerEntry>;

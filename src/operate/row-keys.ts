@@ -14,10 +14,12 @@ import {
 } from "../core/protocol/snapshot-schema.ts";
 import {
   CandleRecord,
+  ClosedPositionRecord,
   FillRecord,
   OpenInterestRecord,
   OrderLocationRecord,
   OrderRecord,
+  PositionStateRecord,
   TradeRecord,
   TransferRecord,
 } from "../store/database/history-schema.ts";
@@ -58,9 +60,11 @@ rule(OrderLocationRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);
 rule(OpenInterestRecord, -1, ({ openTime }) => openTime);
+rule(PositionStateRecord, -1, ({ accountId }) => accountId);
 // The key of a series: [list, clock, sequence, part] of the chunk's first row.
 rule(FillRecord, -2, ({ sequence }) => sequence);
 rule(TradeRecord, -2, ({ sequence }) => sequence);
+rule(ClosedPositionRecord, -2, ({ sequence }) => sequence);
 /** The rule for an order in a series. */
 const LISTED_ORDER: Rule = { at: -2, expected: ({ sequence }: OrderRecord) => sequence };
 const SERIES_KEY_LENGTH = 4;

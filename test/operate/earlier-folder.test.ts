@@ -15,7 +15,9 @@ import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank } from "../../src/core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../src/core/protocol/payloads.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
+import { openDatabase } from "../../src/store/database/database.ts";
 import type { Snapshots } from "../../src/store/database/snapshots.ts";
+import { readIndex } from "../../src/store/history/history-fold.ts";
 import { startServer } from "../e2e/support/server.ts";
 import { Operator } from "../e2e/support/trader.ts";
 import { digestsIn, perpd, temporaryFolder } from "./support.ts";
@@ -87,6 +89,17 @@ function digestOf(actor: Actor): string {
   assert.equal(reports.length, 1);
   return (reports[0] as ActorAudit).digest;
 }
+
+test("the index of an earlier program follows no account's positions from their beginning", async () => {
+  const database = openDatabase(unpack("index"), { readOnly: true });
+  try {
+    const { sequence, firstTrackedAccount } = readIndex(database);
+    assert.ok(sequence > 0);
+    assert.equal(firstTrackedAccount, 0);
+  } finally {
+    await database.close();
+  }
+});
 
 test("an exchange starts on the folder of an earlier program, is sound and goes on", async () => {
   const server = await startServer({ dataFolder: unpack("started") });

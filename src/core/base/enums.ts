@@ -155,6 +155,10 @@ export const EXEC_LIQUIDATION = 1;
 export const EXEC_ADL = 2;
 export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
 
+/** How a closed position was closed. MIXED: parts of it in different ways. */
+export const CLOSE_TYPES = [...EXEC_TYPES, "MIXED"] as const;
+export type CloseType = (typeof CLOSE_TYPES)[number];
+
 /** The trading status of a symbol, from all allowed to nothing allowed: see halt.ts. */
 export const MODE_TRADING = 0;
 export const MODE_REDUCE_ONLY = 1;

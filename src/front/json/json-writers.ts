@@ -297,7 +297,8 @@ function breakEvenPriceJson(instrument: Instrument, sizeLots: number, cashQuanta
   return `"${printPriceRatio(instrument, BigInt(Math.abs(cashQuanta)) * BigInt(PPM), quantaPerTick)}"`;
 }
 
-function printPriceRatio(instrument: Instrument, quanta: bigint, quantaPerTick: bigint): string {
+/** Money ÷ (lots × quantaPerTickLot) as a price. */
+export function printPriceRatio(instrument: Instrument, quanta: bigint, quantaPerTick: bigint): string {
   const { tickUnits, priceDecimals } = instrument;
   const decimals = priceDecimals + AVERAGE_DECIMALS;
   return printRatio(quanta * BigInt(tickUnits), quantaPerTick * 10n ** BigInt(priceDecimals), decimals);

@@ -25,6 +25,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   orders.amendOrderRoute,
   orders.cancelOrderRoute,
   positions.openPositionsRoute,
+  positions.positionHistoryRoute,
   positions.readPositionRoute,
   positions.closePositionRoute,
   positions.leverageRoute,

@@ -13,11 +13,14 @@ import {
   MarginModeBody,
   PlacedOrder,
 } from "../../wire/schema/orders.ts";
+import { ClosedPositionList, PositionHistoryQuery } from "../../wire/schema/position-history.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { CANCEL_COST } from "../auth/limits.ts";
 import { mapReplies, requestEach, requestFor } from "../exchange/request.ts";
+import { closedPositionJson } from "../json/closed-position-json.ts";
 import { listJson, positionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
+import { listRoute } from "../routing/paging.ts";
 import { get, post, type Route } from "../routing/route.ts";
 import { closePosition, moveMargin, setLeverage, setMarginMode } from "../trading/change-position.ts";
 
@@ -43,6 +46,16 @@ export const openPositionsRoute = ({ engine, symbols }: Context): Route =>
       const open = positions.flat().filter((json) => json !== "");
       call.reply(200, listJson(open, null));
     },
+  });
+
+export const positionHistoryRoute = (context: Context): Route =>
+  listRoute(context, "/positions/history", {
+    access: "READ",
+    summary: "Closed positions with their profit and loss, the last closed first",
+    query: PositionHistoryQuery,
+    reply: ClosedPositionList,
+    read: (query, { accountId }) => context.history.closedPositionsOf(accountId, query),
+    print: (position) => closedPositionJson(context.symbols.byId(position.instrumentId), position),
   });
 
 export const readPositionRoute = (context: Context): Route =>

@@ -16,6 +16,7 @@ import { probeDatabase } from "./database-probe.ts";
 import {
   type CandleRecord,
   type ClientOrderRecord,
+  type ClosedPositionRecord,
   type DeficitRecord,
   type FillRecord,
   type FundingPaymentRecord,
@@ -25,6 +26,7 @@ import {
   type IndexRecord,
   type OpenInterestRecord,
   type OrderRecord,
+  type PositionStateRecord,
   type ReferenceRecord,
   type SnapshotRecord,
   type TradeRecord,
@@ -162,6 +164,16 @@ export class Database {
    */
   get openInterest(): RowTable<OpenInterestRecord> {
     return this.candles as RowTable as RowTable<OpenInterestRecord>;
+  }
+
+  /** [POSITION, instrumentId, accountId]: see position-fold.ts. In the table of candles, for the same reason. */
+  get positionStates(): RowTable<PositionStateRecord> {
+    return this.candles as RowTable as RowTable<PositionStateRecord>;
+  }
+
+  /** By −account: see position-fold.ts. In the table of deficits, for the same reason. */
+  get closedPositions(): SeriesTable<ClosedPositionRecord> {
+    return this.deficits as SeriesTable<Message> as SeriesTable<ClosedPositionRecord>;
   }
 
   /**

@@ -118,6 +118,8 @@ export const IndexRecord = defineMessage(257, "IndexRecord", {
   /** The generation to which client order ids are written now, and how many it holds: see order-fold.ts. */
   clientIdGeneration: "number",
   clientIdCount: "number",
+  /** Every event of this account and of later ones was folded into position records: see position-fold.ts. 0 = of none. */
+  firstTrackedAccount: "number",
 });
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 
@@ -172,6 +174,58 @@ export const DeficitRecord = defineMessage(263, "DeficitRecord", {
   sequence: "number",
 });
 export type DeficitRecord = MessageOf<typeof DeficitRecord>;
+
+/** How a position ended, and what it has earned. See position-records.ts. */
+const POSITION_SUMS = {
+  /** 0 = not known: the position is older than these records. */
+  openedAt: "number",
+  /** The largest size, never negative. */
+  maxLots: "number",
+  /** Lots closed so far. Of these: by liquidation, and by deleveraging for another account. */
+  closedLots: "number",
+  liquidatedLots: "number",
+  deleveragedLots: "number",
+  /** Signed sums. Profit of the closed lots is before fees. */
+  realizedQuanta: "number",
+  feeQuanta: "number",
+  liquidationFeeQuanta: "number",
+  fundingQuanta: "number",
+  /** What the closed lots were sold or bought back for. A BigInt in decimal. */
+  exitQuanta: "string",
+} as const;
+
+/**
+ * An account's position in a symbol as the position records follow it, or the settings for its next one. Not stored for an
+ * account without a position that has the initial settings.
+ */
+export const PositionStateRecord = defineMessage(266, "PositionStateRecord", {
+  instrumentId: "number",
+  accountId: "number",
+  /** 0 = not known. */
+  leverage: "number",
+  /** −1 = not known. */
+  marginMode: "number",
+  /** Signed; 0 = no position. */
+  sizeLots: "number",
+  ...POSITION_SUMS,
+});
+export type PositionStateRecord = MessageOf<typeof PositionStateRecord>;
+
+/** A position that was closed, from flat or flip to flat or flip. */
+export const ClosedPositionRecord = defineMessage(267, "ClosedPositionRecord", {
+  instrumentId: "number",
+  /** The trade that closed it. */
+  tradeId: "number",
+  /** SIDES: BUY = it was long. */
+  side: "number",
+  /** When it was closed; 0 and −1 as in PositionStateRecord. */
+  leverage: "number",
+  marginMode: "number",
+  time: "number",
+  sequence: "number",
+  ...POSITION_SUMS,
+});
+export type ClosedPositionRecord = MessageOf<typeof ClosedPositionRecord>;
 
 /** Names the exchange to which the database belongs. */
 export const GenesisRecord = defineMessage(259, "GenesisRecord", { exchangeId: "string" });

@@ -1,4 +1,4 @@
-import { EXEC_LIQUIDATION, isCustomer } from "../../core/base/enums.ts";
+import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, isCustomer } from "../../core/base/enums.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import {
@@ -15,7 +15,7 @@ import {
   WithdrawalSent,
 } from "../../core/protocol/events.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Database } from "../database/database.ts";
 import { DeficitRecord, IndexRecord, TradeRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
@@ -25,6 +25,7 @@ import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import { OpenInterestFold } from "./open-interest-fold.ts";
 import { OrderFold } from "./order-fold.ts";
+import { PositionFold } from "./position-fold.ts";
 import { TransferFold } from "./transfer-fold.ts";
 
 const INDEX_KEY = "history";
@@ -48,6 +49,7 @@ export class HistoryFold {
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
   private readonly openInterest: OpenInterestFold;
+  private readonly positions: PositionFold;
   /** As of the last commit. */
   private readonly index: IndexRecord;
   // Of the transaction under way.
@@ -71,6 +73,7 @@ export class HistoryFold {
     this.position = { clock: this.index.clock, sequence: this.index.sequence };
     const instrumentById = new Map(instruments.map((instrument) => [instrument.id, instrument]));
     this.orders = new OrderFold(database, this.batch, instrumentById, this.position, this.index);
+    this.positions = new PositionFold(database, instrumentById, this.index);
   }
 
   /** The last sequence whose events are in the index, on disk. */
@@ -92,6 +95,7 @@ export class HistoryFold {
   apply(event: Event): void {
     this.insurance.apply(event);
     this.orders.apply(event);
+    this.positions.apply(this.batch, event, this.actorId, this.position, this.time);
     switch (event.type) {
       case Traded.code:
         this.traded(event);
@@ -135,11 +139,13 @@ export class HistoryFold {
     this.insurance.flush(batch);
     this.candles.flush(batch);
     this.openInterest.flush(batch);
+    this.positions.flush(batch);
     this.index.sequence = this.position.sequence;
     this.index.clock = this.position.clock;
     batch.put(database.index, INDEX_KEY, this.index);
     database.commit(batch);
     this.orders.trimCache();
+    this.positions.trimCache();
   }
 
   private endTransaction(): void {
@@ -175,8 +181,7 @@ export class HistoryFold {
 
 /** How far the index has come; its beginning where there is none. */
 export function readIndex(database: Database): IndexRecord {
-  const begin = { type: IndexRecord.code, sequence: 0, clock: 0, clientIdGeneration: 0, clientIdCount: 0 };
-  return database.index.get(INDEX_KEY) ?? begin;
+  return database.index.get(INDEX_KEY) ?? { ...blank(IndexRecord), firstTrackedAccount: FIRST_CUSTOMER_ACCOUNT };
 }
 
 const toRecord = (trade: PublicTrade): TradeRecord => ({ type: TradeRecord.code, ...trade });

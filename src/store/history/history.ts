@@ -9,6 +9,7 @@ import {
 import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
 import type { Database } from "../database/database.ts";
 import {
+  type ClosedPositionRecord,
   type FillRecord,
   type FundingPaymentRecord,
   type FundingRateRecord,
@@ -31,6 +32,7 @@ import { candleKey, toCandle } from "./candle-fold.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
 import { readOpenInterest } from "./open-interest-fold.ts";
+import { closedPositionList } from "./position-fold.ts";
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
@@ -107,6 +109,16 @@ export class History {
     return this.database.fills.read(accountId, query, (fill) =>
       isOf(query, fill.tradeId) && isWithin(fill.time, query) && fill.sequence <= throughSequence ? fill : null,
     );
+  }
+
+  /** The account's closed positions, without those closed after `throughSequence`. Times are those of the closing. */
+  closedPositionsOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<ClosedPositionRecord> {
+    const { instrumentId, throughSequence = Number.MAX_SAFE_INTEGER } = query;
+    this.database.refresh();
+    return this.database.closedPositions.read(closedPositionList(accountId), query, (position) => {
+      if (instrumentId !== undefined && position.instrumentId !== instrumentId) return null;
+      return isWithin(position.time, query) && position.sequence <= throughSequence ? position : null;
+    });
   }
 
   /** The fills up to the order's last change. They are complete if they add up to its filled quantity. */

@@ -53,6 +53,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   },
   "DELETE /orders/:id": { access: "TRADE", path: "/orders/:order", foreign: "ORDER_NOT_FOUND" },
   "GET /positions": { access: "READ" },
+  "GET /positions/history": { access: "READ" },
   "GET /positions/:symbol": { access: "READ", path: "/positions/BTC-PERP" },
   "POST /positions/:symbol/close": { access: "TRADE", path: "/positions/BTC-PERP/close" },
   "POST /positions/:symbol/leverage": {
