@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, OnReply } from "../../src/actor/engine/engine.ts";
-import { JumpGuard } from "../../src/core/pricing/price-guards.ts";
+import { CONFIRMATIONS, countAgreeing, isJump } from "../../src/core/pricing/price-guards.ts";
 import type { SetIndexPrice } from "../../src/core/protocol/commands.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
@@ -14,13 +14,17 @@ const POLL_MS = 60_000;
 
 /** An engine with one symbol that accepts index prices unless its queue is full. */
 function engineOf(given: number[]) {
-  const guard = new JumpGuard();
-  const state = { indexTicks: 0, hasRoom: true };
+  const state = { indexTicks: 0, hasRoom: true, pendingIndexTicks: 0, pendingIndexCount: 0 };
   const request = (_actorId: number, command: Message, onReply: OnReply): boolean => {
     if (!state.hasRoom) return false;
     const { indexTicks } = command as MessageOf<typeof SetIndexPrice>;
     given.push(indexTicks);
-    const isAdmitted = guard.admits(state.indexTicks, indexTicks, 100_000);
+    const agreeing = isJump(state.indexTicks, indexTicks, 100_000)
+      ? countAgreeing(state.indexTicks, state, indexTicks, 100_000)
+      : CONFIRMATIONS;
+    const isAdmitted = agreeing >= CONFIRMATIONS;
+    state.pendingIndexTicks = isAdmitted ? 0 : indexTicks;
+    state.pendingIndexCount = isAdmitted ? 0 : agreeing;
     if (isAdmitted) state.indexTicks = indexTicks;
     const messages = isAdmitted ? [] : [{ ...blank(Refused), code: "PRICE_JUMP" }];
     onReply({ actorId: 1, sequence: 0, time: 0, eventCount: 0, messages });

@@ -12,6 +12,7 @@ import {
 } from "./conditional-order-events.ts";
 import {
   applyFundingSettled,
+  applyIndexJumpHeld,
   applyIndexWentStale,
   applyPriceUpdated,
   applySelfCheckFailed,
@@ -46,6 +47,7 @@ const {
   DeficitCovered,
   FundingPaid,
   FundingSettled,
+  IndexJumpHeld,
   IndexWentStale,
   IsolatedMarginSet,
   LegDetached,
@@ -109,6 +111,9 @@ export function applyEvent(state: SymbolState, event: SymbolEvent, time: TimeMs)
       break;
     case TradingHalted.code:
       applyTradingHalted(state, event);
+      break;
+    case IndexJumpHeld.code:
+      applyIndexJumpHeld(state, event);
       break;
     case IndexWentStale.code:
       applyIndexWentStale(state);

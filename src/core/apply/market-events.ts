@@ -1,6 +1,12 @@
 import { HALT_REASON, MODE_TRADING } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
-import type { FundingSettled, PriceUpdated, SelfCheckFailed, TradingHalted } from "../protocol/events.ts";
+import type {
+  FundingSettled,
+  IndexJumpHeld,
+  PriceUpdated,
+  SelfCheckFailed,
+  TradingHalted,
+} from "../protocol/events.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
@@ -12,6 +18,8 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.progress.hasMovedMark = true;
   state.mayReach = true;
   state.isIndexStale = false;
+  state.pendingIndexTicks = 0;
+  state.pendingIndexCount = 0;
   state.funding.sample(event.premiumPpb, event.nextFundingTime);
   state.changed = true;
 }
@@ -31,8 +39,17 @@ export function applyTradingHalted(state: SymbolState, event: MessageOf<typeof T
   state.changed = true;
 }
 
+export function applyIndexJumpHeld(state: SymbolState, event: MessageOf<typeof IndexJumpHeld>): void {
+  state.pendingIndexTicks = event.indexTicks;
+  state.pendingIndexCount = event.count;
+  state.changed = true;
+}
+
+/** A jump that nothing confirmed for so long is forgotten: from here on the age of the index keeps new risk out. */
 export function applyIndexWentStale(state: SymbolState): void {
   state.isIndexStale = true;
+  state.pendingIndexTicks = 0;
+  state.pendingIndexCount = 0;
   state.changed = true;
 }
 

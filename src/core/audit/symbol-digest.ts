@@ -23,6 +23,8 @@ export function digestSymbol(state: SymbolState): string {
   );
   hash.update(`${state.funding.lastRatePpb} ${state.funding.lastMarkTicks}\n`);
   hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
+  // Without a jump the digest is the one of earlier versions.
+  if (state.pendingIndexCount !== 0) hash.update(`${state.pendingIndexTicks} ${state.pendingIndexCount}\n`);
   hashBook(state, hash);
   hashExtendedOrders(state, hash);
   for (const [accountId, cancelAt] of [...state.cancelSwitches.entries()].sort(([a], [b]) => a - b))

@@ -26,6 +26,7 @@ export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
     haltReason: state.haltReason,
     fault: state.fault,
     isIndexStale: state.isIndexStale,
+    pendingIndexTicks: state.pendingIndexTicks,
     bids,
     asks,
   };

@@ -168,7 +168,15 @@ export const TRADING_STATUSES = ["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTE
 export type TradingStatus = (typeof TRADING_STATUSES)[number];
 
 /** Why the status is not TRADING. Index 0 = no reason. */
-export const HALT_REASONS = [null, "NO_PRICE", "STALE_INDEX", "OPERATOR", "PRICE_JUMP", "SELF_CHECK"] as const;
+export const HALT_REASONS = [
+  null,
+  "NO_PRICE",
+  "STALE_INDEX",
+  "OPERATOR",
+  "PRICE_JUMP",
+  "SELF_CHECK",
+  "PRICE_PENDING",
+] as const;
 export const HALT_REASON = {
   NONE: 0,
   NO_PRICE: 1,
@@ -176,6 +184,7 @@ export const HALT_REASON = {
   OPERATOR: 3,
   PRICE_JUMP: 4,
   SELF_CHECK: 5,
+  PRICE_PENDING: 6,
 } as const;
 
 /** Causes of changes of the insurance fund's money. */

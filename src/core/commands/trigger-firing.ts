@@ -49,6 +49,7 @@ const REASON_OF: Partial<Record<RefusalCode, number>> = {
   TOO_MANY_OPEN_ORDERS: REASON_TOO_MANY_OPEN_ORDERS,
   SYMBOL_HALTED: REASON_SYMBOL_HALTED,
   STALE_PRICE: REASON_SYMBOL_HALTED,
+  PRICE_PENDING: REASON_SYMBOL_HALTED,
 };
 
 /** Places an order for which no client waits: it drops replies, but keeps the code of a refusal ("" = none). */

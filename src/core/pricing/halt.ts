@@ -1,12 +1,13 @@
 import { applyTradingHalted } from "../apply/market-events.ts";
 import * as enums from "../base/enums.ts";
-import type { TimeMs } from "../base/units.ts";
+import type { PriceTicks, TimeMs } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import * as events from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { refuse } from "../protocol/refusals.ts";
+import { refuse, refuses } from "../protocol/refusals.ts";
 import * as replies from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
+import { CONFIRMATIONS } from "./price-guards.ts";
 
 const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, HALT_REASON, TRADING_STATUSES } = enums;
 const { StatusView } = replies;
@@ -19,6 +20,7 @@ export interface Restrictions {
   readonly haltMode: number;
   readonly haltReason: number;
   readonly isIndexStale: boolean;
+  readonly pendingIndexTicks: PriceTicks;
 }
 
 /**
@@ -29,6 +31,8 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
   if (symbol.markTicks === 0) return { mode: MODE_HALTED, reason: HALT_REASON.NO_PRICE };
   if (symbol.isIndexStale && symbol.haltMode < MODE_REDUCE_ONLY)
     return { mode: MODE_REDUCE_ONLY, reason: HALT_REASON.STALE_INDEX };
+  if (symbol.pendingIndexTicks !== 0 && symbol.haltMode < MODE_REDUCE_ONLY)
+    return { mode: MODE_REDUCE_ONLY, reason: HALT_REASON.PRICE_PENDING };
   return { mode: symbol.haltMode, reason: symbol.haltReason };
 }
 
@@ -46,10 +50,15 @@ export function refuseWhileHalted(state: SymbolState, transaction: Transaction, 
     refuse(transaction, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[MODE_CANCEL_ONLY] });
     return true;
   }
-  if (reducesOnly || !state.isIndexOld(transaction.time)) return false;
-  const details = { status: TRADING_STATUSES[MODE_REDUCE_ONLY], maxAgeMs: state.maxIndexAgeMs };
-  refuse(transaction, "STALE_PRICE", "symbol", details);
-  return true;
+  if (reducesOnly) return false;
+  const status = TRADING_STATUSES[MODE_REDUCE_ONLY];
+  if (state.isIndexOld(transaction.time))
+    return refuses(transaction, "STALE_PRICE", "symbol", { status, maxAgeMs: state.maxIndexAgeMs });
+  if (state.pendingIndexTicks === 0) return false;
+  // The next mark is public before it is used: a position at the old one would be a bet on a known result.
+  const { pendingIndexTicks: pendingTicks, indexTicks, markTicks } = state;
+  const missing = CONFIRMATIONS - state.pendingIndexCount;
+  return refuses(transaction, "PRICE_PENDING", "symbol", { status, pendingTicks, indexTicks, markTicks, missing });
 }
 
 /** Liquidations are trades: they need a status in which orders trade, and an index price that is not stale. */

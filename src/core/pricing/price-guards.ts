@@ -1,34 +1,36 @@
 import { PPM, type PriceTicks, type RatePpm, type TimeMs } from "../base/units.ts";
 
 /** So many prices in a row must agree before a price that jumped is used. */
-const CONFIRMATIONS = 3;
+export const CONFIRMATIONS = 3;
+const MOST_APART_PPM: RatePpm = PPM / 10;
 
 /** Whether `ticks` lies within `limitPpm` of `fromTicks`. */
 const isNear = (fromTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean =>
   Math.abs(ticks - fromTicks) * PPM <= fromTicks * limitPpm;
 
-/** Holds back an index price that jumped until more prices confirm it. A restart may forget the prices seen. */
-export class JumpGuard {
-  private candidateTicks: PriceTicks = 0;
-  private seen = 0;
+/** Whether an index price may only be used once others confirm it. `lastTicks`: the price in use, 0 = none. `limitPpm` 0 = never. */
+export const isJump = (lastTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean =>
+  lastTicks !== 0 && limitPpm !== 0 && !isNear(lastTicks, ticks, limitPpm);
 
-  /** Whether the price may be used. `lastTicks`: the price in use, 0 = none. `limitPpm`: the allowed jump, 0 = any. */
-  admits(lastTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean {
-    if (lastTicks === 0 || limitPpm === 0 || isNear(lastTicks, ticks, limitPpm)) {
-      this.seen = 0;
-      return true;
-    }
-    this.seen = this.seen > 0 && isNear(this.candidateTicks, ticks, limitPpm) ? this.seen + 1 : 1;
-    this.candidateTicks = ticks;
-    if (this.seen < CONFIRMATIONS) return false;
-    this.seen = 0;
-    return true;
-  }
-
-  /** How many more prices must agree with the last one. */
-  get missing(): number {
-    return CONFIRMATIONS - this.seen;
-  }
+/**
+ * How many prices in a row agree on a jump with `ticks` as the last of them. Prices agree if they lie on the same side of
+ * the index and differ by no more than the limit, or than the first one jumped, up to a tenth. So a market that goes on
+ * falling confirms its own fall.
+ */
+export function countAgreeing(
+  lastTicks: PriceTicks,
+  pending: { readonly pendingIndexTicks: PriceTicks; readonly pendingIndexCount: number },
+  ticks: PriceTicks,
+  limitPpm: RatePpm,
+): number {
+  const { pendingIndexTicks, pendingIndexCount } = pending;
+  const isSameSide = ticks > lastTicks === pendingIndexTicks > lastTicks;
+  if (pendingIndexCount === 0 || !isSameSide) return 1;
+  const apartTicks = Math.abs(ticks - pendingIndexTicks);
+  const agrees =
+    isNear(pendingIndexTicks, ticks, limitPpm) ||
+    (apartTicks <= Math.abs(pendingIndexTicks - lastTicks) && isNear(pendingIndexTicks, ticks, MOST_APART_PPM));
+  return agrees ? pendingIndexCount + 1 : 1;
 }
 
 /** The mark may move by the limit within so many ms. */

@@ -1,4 +1,4 @@
-import { applyFundingSettled, applyPriceUpdated } from "../apply/market-events.ts";
+import { applyFundingSettled, applyIndexJumpHeld, applyPriceUpdated } from "../apply/market-events.ts";
 import { BUY, HALT_REASON, MODE_TRADING, SELL } from "../base/enums.ts";
 import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
@@ -6,19 +6,20 @@ import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SetIndexPrice } from "../protocol/commands.ts";
-import { FundingSettled, PriceUpdated } from "../protocol/events.ts";
+import { FundingSettled, IndexJumpHeld, PriceUpdated } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import { refuse } from "../protocol/refusals.ts";
+import { refuse, refuses } from "../protocol/refusals.ts";
 import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { setHalt } from "./halt.ts";
 import { MarkSweep } from "./mark-sweep.ts";
-import { CircuitBreaker, JumpGuard } from "./price-guards.ts";
+import { CircuitBreaker, CONFIRMATIONS, countAgreeing, isJump } from "./price-guards.ts";
 
 // One object per event type, filled again for each event: emit() copies it.
 const priceUpdated = blank(PriceUpdated);
 const fundingSettled = blank(FundingSettled);
+const jumpHeld = blank(IndexJumpHeld);
 
 /** Funding payments per transaction: a limit on how long the orders behind them wait. */
 const PAYMENTS_AT_A_TIME = 500;
@@ -28,7 +29,6 @@ export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
   private readonly sweep = new MarkSweep();
-  private readonly jumps = new JumpGuard();
   private readonly breaker = new CircuitBreaker();
 
   constructor(state: SymbolState) {
@@ -42,13 +42,7 @@ export class Pricing {
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
       return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
     const isGuarded = command.isGuarded === 1;
-    const { indexJumpPpm } = this.instrument;
-    if (isGuarded && !this.jumps.admits(state.indexTicks, indexTicks, indexJumpPpm))
-      return refuse(transaction, "PRICE_JUMP", "price", {
-        indexTicks: state.indexTicks,
-        limitRate: this.instrument.config.indexJumpLimit ?? "0.1",
-        missing: this.jumps.missing,
-      });
+    if (isGuarded && this.holdJump(indexTicks, transaction)) return;
     const limitTicks = Math.floor((indexTicks * this.instrument.markLimitPpm) / PPM);
     const bidTicks = state.book.best(BUY);
     const askTicks = state.book.best(SELL);
@@ -74,6 +68,23 @@ export class Pricing {
     transaction.reply({ type: Done.code });
     this.sweep.begin(state);
     this.sweep.runBackground(state);
+  }
+
+  /** Holds an index price back that jumped, until more prices confirm it. Returns whether it did. */
+  private holdJump(indexTicks: PriceTicks, transaction: Transaction): boolean {
+    const { state, instrument } = this;
+    if (!isJump(state.indexTicks, indexTicks, instrument.indexJumpPpm)) return false;
+    const count = countAgreeing(state.indexTicks, state, indexTicks, instrument.indexJumpPpm);
+    if (count >= CONFIRMATIONS) return false;
+    jumpHeld.indexTicks = indexTicks;
+    jumpHeld.count = count;
+    applyIndexJumpHeld(state, jumpHeld);
+    transaction.emit(jumpHeld);
+    return refuses(transaction, "PRICE_JUMP", "price", {
+      indexTicks: state.indexTicks,
+      limitRate: instrument.config.indexJumpLimit ?? "0.1",
+      missing: CONFIRMATIONS - count,
+    });
   }
 
   /**

@@ -224,6 +224,11 @@ export const SliceShown = defineMessage(121, "SliceShown", {
 });
 /** The trading status is `mode` from now on. TRADING: the halt is over. `until` 0: until it is resumed. */
 export const TradingHalted = defineMessage(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
+/**
+ * A guarded index price jumped and was not used. `count` prices in a row agree on the jump, with this one. Until the next
+ * PriceUpdated or IndexWentStale the mark is known to be old, and nothing takes new risk.
+ */
+export const IndexJumpHeld = defineMessage(129, "IndexJumpHeld", { indexTicks: "number", count: "number" });
 /** The index is too old to take new risk. The next PriceUpdated ends that. */
 export const IndexWentStale = defineMessage(123, "IndexWentStale", {});
 /** The self-check of the symbol has found a difference. A TradingHalted follows. */
@@ -313,6 +318,7 @@ export type SymbolEvent =
   | MessageOf<typeof DeficitCovered>
   | MessageOf<typeof TradingHalted>
   | MessageOf<typeof IndexWentStale>
+  | MessageOf<typeof IndexJumpHeld>
   | MessageOf<typeof MarginModeSet>
   | MessageOf<typeof IsolatedMarginSet>
   | MessageOf<typeof ConditionalOrderPlaced>

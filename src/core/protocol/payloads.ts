@@ -92,6 +92,8 @@ export interface SymbolSummary {
   /** The difference for which the self-check halted the symbol; "" = none. */
   fault: string;
   isIndexStale: boolean;
+  /** The index price that waits for confirmation; 0 = none. */
+  pendingIndexTicks: number;
   bids: Levels;
   asks: Levels;
 }

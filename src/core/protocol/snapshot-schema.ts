@@ -26,6 +26,8 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
   haltUntil: "number",
   indexStale: "number",
   fault: "string",
+  pendingIndexTicks: "number",
+  pendingIndexCount: "number",
 });
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",

@@ -92,6 +92,8 @@ function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
   symbolRow.haltUntil = state.haltUntil;
   symbolRow.fault = state.fault;
   symbolRow.indexStale = state.isIndexStale ? 1 : 0;
+  symbolRow.pendingIndexTicks = state.pendingIndexTicks;
+  symbolRow.pendingIndexCount = state.pendingIndexCount;
   writer.put(SYMBOL, 0, symbolRow);
 }
 
@@ -206,6 +208,8 @@ function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void 
   state.haltUntil = row.haltUntil;
   state.fault = row.fault;
   state.isIndexStale = row.indexStale === 1;
+  state.pendingIndexTicks = row.pendingIndexTicks;
+  state.pendingIndexCount = row.pendingIndexCount;
 }
 
 function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {

@@ -61,6 +61,10 @@ export class SymbolState {
   fault = "";
   /** A tick found the index too old, and none came since. */
   isIndexStale = false;
+  /** The last index price that jumped and waits for confirmation; 0 = none. The mark is known to be old then. */
+  pendingIndexTicks: PriceTicks = 0;
+  /** So many prices in a row agree on it. */
+  pendingIndexCount = 0;
   /** With an older index the symbol takes no new risk and liquidates nobody. */
   maxIndexAgeMs = Number.POSITIVE_INFINITY;
   /** A number of the symbol's own snapshot row has changed since the last snapshot. */

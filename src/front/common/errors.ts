@@ -1,6 +1,7 @@
 import { printQuanta } from "../../core/base/units.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import type { RefusalDetails } from "../../core/protocol/refusals.ts";
 import type { Refused } from "../../core/protocol/replies.ts";
 import { ERRORS, type ErrorCode, messageOf, specOf } from "../../wire/error-codes.ts";
 
@@ -84,8 +85,8 @@ export function fromRefused(
 }
 
 /** `{ requiredQuanta: 1500000 }` → `{ required: "1.5" }`: the unit at the end of the name decides how the value is printed. */
-function printDetails(details: Record<string, number | string>, instrument: Instrument | undefined): ErrorDetails {
-  const printed: ErrorDetails = {};
+export function printDetails(details: RefusalDetails, instrument: Instrument | undefined): RefusalDetails {
+  const printed: RefusalDetails = {};
   for (const [key, value] of Object.entries(details)) {
     const [name, text] = typeof value === "number" ? printUnit(key, value, instrument) : [key, value];
     printed[name] = text;

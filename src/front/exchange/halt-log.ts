@@ -1,6 +1,7 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { HALT_REASONS, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
 import {
+  IndexJumpHeld,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
@@ -32,6 +33,9 @@ export function logHalts(engine: Engine, log: HaltLogger): void {
       else if (message.type === IndexWentStale.code) {
         stale.add(actorId);
         log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
+      } else if (message.type === IndexJumpHeld.code) {
+        if ((message as MessageOf<typeof IndexJumpHeld>).count === 1)
+          log.warn({ symbol }, "the index price has jumped: no new risk until more prices confirm it");
       } else if (message.type === PriceUpdated.code && stale.delete(actorId))
         log.info({ symbol }, "the index price is fresh again");
     }

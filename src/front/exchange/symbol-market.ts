@@ -29,6 +29,7 @@ import { Ticker24h } from "../../core/market-data/ticker.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import {
   FundingSettled,
+  IndexJumpHeld,
   IndexWentStale,
   PositionTransferred,
   PriceUpdated,
@@ -79,6 +80,8 @@ export class SymbolMarket {
   haltMode = 0;
   haltReason = 0;
   isIndexStale = false;
+  /** The index price that jumped and waits for confirmation. */
+  pendingIndexTicks: PriceTicks = 0;
   /** The fault for which the self-check halted the symbol. "": none. */
   private fault = "";
   /** The funding rate if the interval ended now. */
@@ -133,6 +136,7 @@ export class SymbolMarket {
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
     this.isIndexStale = state.isIndexStale;
+    this.pendingIndexTicks = state.pendingIndexTicks;
     this.fault = state.fault;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
@@ -167,6 +171,7 @@ export class SymbolMarket {
       this.fundingRatePpb = event.fundingRatePpb;
       this.nextFundingTime = event.nextFundingTime;
       this.isIndexStale = false;
+      this.pendingIndexTicks = 0;
     } else if (event.type === FundingSettled.code) {
       // The new interval has no sample yet.
       this.fundingRatePpb = fundingRatePpb(this.instrument, 0, 0);
@@ -178,7 +183,11 @@ export class SymbolMarket {
       if (event.mode === MODE_TRADING) this.fault = "";
     } else if (event.type === SelfCheckFailed.code) {
       this.fault = event.fault;
-    } else if (event.type === IndexWentStale.code) this.isIndexStale = true;
+    } else if (event.type === IndexJumpHeld.code) this.pendingIndexTicks = event.indexTicks;
+    else if (event.type === IndexWentStale.code) {
+      this.isIndexStale = true;
+      this.pendingIndexTicks = 0;
+    }
     this.sequence = sequence;
     this.updatedAt = time;
     this.ticker = null;

@@ -9,7 +9,7 @@ import { FillList } from "../../wire/schema/orders.ts";
 import { FundingPaymentList, FundingPaymentsQuery } from "../../wire/schema/risk.ts";
 import { KEEPING_COST } from "../auth/limits.ts";
 import { readAddress } from "../auth/wallet.ts";
-import { ApiError } from "../common/errors.ts";
+import { ApiError, printDetails } from "../common/errors.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
@@ -61,8 +61,8 @@ export const withdrawRoute = (context: Context): Route =>
     access: "WITHDRAW",
     summary: "Withdraw to an address",
     description:
-      "Refused with SYMBOL_HALTED or STALE_PRICE while the account uses margin in a symbol that is halted (REDUCE_ONLY " +
-      "or stricter) or whose index price is too old. A cross position and orders in the book use margin. " +
+      "Refused with SYMBOL_HALTED, STALE_PRICE or PRICE_PENDING while the account uses margin in a symbol that is halted " +
+      "(REDUCE_ONLY or stricter), or whose index price is too old or waits for confirmation. A cross position and orders in the book use margin. " +
       "details.symbol names the symbol.",
     cost: KEEPING_COST,
     body: schema.WithdrawBody,
@@ -108,12 +108,14 @@ async function prepareWithdrawal(
 ): Promise<MessageOf<typeof Refused> | null> {
   const command = { ...blank(PrepareWithdrawal), accountId };
   const refusals = await Promise.all(
-    symbols.all.map(({ id, symbol }) =>
-      request(engine, id, command, (transaction) => {
+    symbols.all.map((instrument) =>
+      request(engine, instrument.id, command, (transaction) => {
         const reply: Message = firstReply(transaction);
         if (reply.type !== Refused.code) return null;
         const { type, code, details } = reply as MessageOf<typeof Refused>;
-        return { type, code, field: "", details: { symbol, ...details } };
+        // The ledger answers with it, and knows no instruments to print prices by.
+        const printed = printDetails(details ?? {}, instrument);
+        return { type, code, field: "", details: { symbol: instrument.symbol, ...printed } };
       }),
     ),
   );

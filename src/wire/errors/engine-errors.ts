@@ -123,6 +123,14 @@ export const ENGINE_ERRORS = {
     retryable: true,
     groups: ["PLACE", "AMEND", "CLOSE_POSITION", ...POSITION_SETTINGS, "WITHDRAWAL"],
   },
+  PRICE_PENDING: {
+    status: 422,
+    problem:
+      "The index price has jumped to details.pending and waits for confirmation: only cancels and reduce-only orders are accepted.",
+    remedy: "Try again after details.missing more index prices.",
+    retryable: true,
+    groups: ["PLACE", "AMEND", "CLOSE_POSITION", ...POSITION_SETTINGS, "WITHDRAWAL"],
+  },
   PRICE_JUMP: {
     status: 422,
     problem: "The index price jumped too far to be used without confirmation.",

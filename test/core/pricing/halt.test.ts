@@ -12,6 +12,7 @@ import {
   STOP,
   TRADING_STATUSES,
 } from "../../../src/core/base/enums.ts";
+import type { Actor } from "../../../src/core/protocol/actor.ts";
 import {
   CancelAll,
   CancelOrder,
@@ -32,7 +33,7 @@ import {
 import { IndexWentStale, TradingHalted } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Refused, type StatusView } from "../../../src/core/protocol/replies.ts";
-import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../support/exchange.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 
 const MAX_AGE_MS = 10_000;
@@ -112,6 +113,7 @@ const ASKED: [what: string, ask: (market: Market) => Said][] = [
 ];
 const H = "SYMBOL_HALTED";
 const S = "STALE_PRICE";
+const P = "PRICE_PENDING";
 const ANSWERS: [mode: string, arrange: (market: Market) => unknown, answers: string[]][] = [
   ["TRADING", () => {}, ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"]],
   [
@@ -133,6 +135,25 @@ const ANSWERS: [mode: string, arrange: (market: Market) => unknown, answers: str
     "a stale index",
     (market) => market.skip(MAX_AGE_MS + 1),
     [S, "ok", "ok", S, "ok", "ok", "ok", "ok", S, S, "ok", "ok", S],
+  ],
+  [
+    "a price jump that waits",
+    (market) => market.price(120, 1),
+    [P, "ok", "ok", P, "ok", "ok", "ok", "ok", P, P, "ok", "ok", P],
+  ],
+  [
+    "a price jump that is confirmed",
+    (market) => {
+      for (let i = 0; i < 3; i++) market.price(102, 1);
+    },
+    ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"],
+  ],
+  [
+    "a price jump that prices do not confirm",
+    (market) => {
+      for (const ticks of [120, 100]) market.price(ticks, 1);
+    },
+    ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"],
   ],
   [
     "the last moment of an index",
@@ -237,6 +258,63 @@ test("a price jump of the feed is refused until confirmed; a price of the operat
   assert.equal(market.symbol(PLAIN.id).state.indexTicks, 119);
   assert.equal(codeOf(market.price(60)), "ok");
 });
+
+test("while a price jump waits, a refusal names it, and the status says so until it is over", () => {
+  const market = new Market({ breakerLimit: "0" });
+  market.price(120, 1);
+  const pending = { status: "REDUCE_ONLY", reason: "PRICE_PENDING", until: 0 };
+  assert.deepEqual(market.status(), pending);
+  const refused = market.order(BOB, BUY, 96, 1).replies[0] as MessageOf<typeof Refused>;
+  assert.deepEqual(
+    [refused.field, refused.details],
+    ["symbol", { status: "REDUCE_ONLY", pendingTicks: 120, indexTicks: 100, markTicks: 100, missing: 2 }],
+  );
+  market.price(121, 1);
+  const later = market.order(BOB, BUY, 96, 1).replies[0] as MessageOf<typeof Refused>;
+  assert.deepEqual([later.details?.pendingTicks, later.details?.missing], [121, 1]);
+  market.price(122, 1);
+  assert.deepEqual(market.status(), { status: "TRADING", reason: null, until: 0 });
+  market.price(100, 1);
+  assert.deepEqual(market.status(), pending);
+  market.price(100);
+  assert.deepEqual(
+    market.status(),
+    { status: "TRADING", reason: null, until: 0 },
+    "the operator's price needs nothing",
+  );
+});
+
+test("a price jump that nothing confirms ends when the index is stale, and then counts anew", () => {
+  const market = new Market({ breakerLimit: "0" });
+  for (const ticks of [120, 121]) market.price(ticks, 1);
+  market.wait(MAX_AGE_MS + 1);
+  assert.deepEqual(market.status(), { status: "REDUCE_ONLY", reason: "STALE_INDEX", until: 0 });
+  assert.equal(codeOf(market.price(121, 1)), "PRICE_JUMP");
+  assert.equal(codeOf(market.order(BOB, BUY, 96, 1)), "STALE_PRICE");
+  for (const ticks of [121, 121]) market.price(ticks, 1);
+  assert.equal(codeOf(market.order(BOB, BUY, 117, 1)), "ok");
+});
+
+for (const way of ["the log", "a snapshot"] as const)
+  test(`a price jump that waits is known after a restart from ${way}, with the prices that agree`, () => {
+    const market = new Market({ breakerLimit: "0" });
+    for (const ticks of [120, 121]) market.price(ticks, 1);
+    const again = new Exchange([instrument(PLAIN, { breakerLimit: "0" })], LEDGER_SETTINGS, MAX_ACCOUNTS, MAX_AGE_MS);
+    if (way === "the log") again.replay(market.log);
+    else
+      for (const id of [LEDGER, PLAIN.id]) {
+        const store = new SnapshotStore();
+        store.take(market, id);
+        store.load(again.actors.get(id) as Actor);
+      }
+    again.restored();
+    again.time = market.time;
+    assert.equal(again.audit(PLAIN.id).digest, market.audit(PLAIN.id).digest);
+    const order = { accountId: BOB, side: BUY, orderType: LIMIT, priceTicks: 96, quantityLots: 1 };
+    assert.equal(codeOf(again.do(PLAIN.id, make(PlaceOrder, order))), "PRICE_PENDING");
+    assert.equal(codeOf(again.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 122, isGuarded: 1 }))), "ok");
+    assert.equal(codeOf(again.do(PLAIN.id, make(PlaceOrder, { ...order, priceTicks: 117 }))), "ok");
+  });
 
 test("the circuit breaker halts for its time, also over a restart", () => {
   const market = new Market(BREAKING);

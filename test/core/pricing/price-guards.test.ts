@@ -1,8 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CircuitBreaker, JumpGuard } from "../../../src/core/pricing/price-guards.ts";
+import { CircuitBreaker, CONFIRMATIONS, countAgreeing, isJump } from "../../../src/core/pricing/price-guards.ts";
 
 const TEN_PERCENT = 100_000;
+
+/** Each price, or null if it is held back. */
+function admitted(prices: readonly number[], limitPpm: number): (number | null)[] {
+  let last = 0;
+  let pending = { pendingIndexTicks: 0, pendingIndexCount: 0 };
+  return prices.map((ticks) => {
+    const count = isJump(last, ticks, limitPpm) ? countAgreeing(last, pending, ticks, limitPpm) : CONFIRMATIONS;
+    const isAdmitted = count >= CONFIRMATIONS;
+    pending = isAdmitted
+      ? { pendingIndexTicks: 0, pendingIndexCount: 0 }
+      : { pendingIndexTicks: ticks, pendingIndexCount: count };
+    if (isAdmitted) last = ticks;
+    return isAdmitted ? ticks : null;
+  });
+}
 
 test("a price that jumps waits until two more agree with it", () => {
   // The price in use, the new prices, and which are admitted.
@@ -22,16 +37,21 @@ test("a price that jumps waits until two more agree with it", () => {
     ["a slide away from the first is confirmed by its neighbours", [1000, 1200, 1300, 1400], [1000, null, null, 1400]],
   ];
   for (const [why, prices, used] of cases) {
-    const guard = new JumpGuard();
-    let last = 0;
-    const seen = prices.map((ticks) => {
-      if (!guard.admits(last, ticks, TEN_PERCENT)) return null;
-      last = ticks;
-      return ticks;
-    });
-    assert.deepEqual(seen, used, why);
+    assert.deepEqual(admitted(prices, TEN_PERCENT), used, why);
   }
-  assert.equal(new JumpGuard().admits(1000, 9999, 0), true, "no limit");
+  assert.equal(isJump(1000, 9999, 0), false, "no limit");
+});
+
+test("a market that goes on falling confirms its own fall, and prices on both sides of the index do not", () => {
+  const onePercent = 10_000;
+  const cases: [why: string, prices: number[], used: (number | null)[]][] = [
+    ["steps above the limit", [1000, 980, 960, 940], [1000, null, null, 940]],
+    ["up the same", [1000, 1020, 1040, 1060], [1000, null, null, 1060]],
+    ["no further apart than the first jumped", [1000, 980, 950, 930], [1000, null, null, null]],
+    ["never by more than a tenth", [1000, 500, 400, 300, 290, 280], [1000, null, null, null, null, 280]],
+    ["the other side of the index", [1000, 989, 1011, 989, 1011], [1000, null, null, null, null]],
+  ];
+  for (const [why, prices, used] of cases) assert.deepEqual(admitted(prices, onePercent), used, why);
 });
 
 test("the breaker trips at a jump and at a slide within a minute, not at a slow move", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HALT_REASON, LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING } from "../../../src/core/base/enums.ts";
 import {
+  IndexJumpHeld,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
@@ -40,6 +41,10 @@ test("each change of the trading status is logged once, and shown", async () => 
   const shown = () => market.symbol(BTC).status;
   engine.transaction(BTC, price);
   assert.deepEqual(shown(), { status: "TRADING", statusReason: null });
+  for (const count of [1, 2]) engine.transaction(BTC, make(IndexJumpHeld, { indexTicks: 120, count }));
+  assert.deepEqual(shown(), { status: "REDUCE_ONLY", statusReason: "PRICE_PENDING" });
+  engine.transaction(BTC, price);
+  assert.deepEqual(shown(), { status: "TRADING", statusReason: null });
   engine.transaction(BTC, make(IndexWentStale));
   assert.deepEqual(shown(), { status: "REDUCE_ONLY", statusReason: "STALE_INDEX" });
   engine.transaction(
@@ -55,6 +60,7 @@ test("each change of the trading status is logged once, and shown", async () => 
   assert.deepEqual(
     lines.map(([level, fields, message]) => [level, (fields as { symbol: string }).symbol, message]),
     [
+      ["warn", "BTC-PERP", "the index price has jumped: no new risk until more prices confirm it"],
       ["warn", "BTC-PERP", "the index price is stale: no new risk and no liquidations until there is another"],
       ["warn", "BTC-PERP", "trading is halted"],
       ["info", "BTC-PERP", "the index price is fresh again"],

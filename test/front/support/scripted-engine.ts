@@ -35,6 +35,7 @@ export const EMPTY_STATE: SymbolSummary = {
   haltReason: 0,
   fault: "",
   isIndexStale: false,
+  pendingIndexTicks: 0,
   bids: [],
   asks: [],
 };
