@@ -68,6 +68,10 @@ export const REDUCE_ONLY = 2;
 export const CLOSE_POSITION = 4;
 /** A leg of another order, for the position that this one opens. */
 export const ATTACHED = 8;
+/** The exchange placed it to liquidate the account's position. */
+export const LIQUIDATION_ORDER = 16;
+/** Who placed an order. */
+export const ORDER_CREATORS = ["USER", "LIQUIDATION"] as const;
 
 export const EXPIRE_TAKER = 0;
 export const EXPIRE_MAKER = 1;

@@ -2,8 +2,10 @@ import { applyOrderPlaced } from "../apply/order-events.ts";
 import { ACCOUNT, SIZE } from "../base/columns.ts";
 import {
   BUY,
+  EXEC_LIQUIDATION,
   EXPIRE_TAKER,
   IOC,
+  LIQUIDATION_ORDER,
   MARKET,
   REASON_IOC_REMAINDER,
   REASON_NO_LIQUIDITY,
@@ -44,7 +46,7 @@ export function closeInBook(
   placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;
   placed.orderType = MARKET;
   placed.timeInForce = IOC;
-  placed.flags = REDUCE_ONLY;
+  placed.flags = terms.execType === EXEC_LIQUIDATION ? REDUCE_ONLY | LIQUIDATION_ORDER : REDUCE_ONLY;
   placed.selfTradePrevention = EXPIRE_TAKER;
   placed.priceTicks = limitTicks;
   placed.quantityLots = lots;

@@ -7,7 +7,9 @@ import {
   isAtMarket,
   isConditional,
   isOpenStatus,
+  LIQUIDATION_ORDER,
   MARGIN_MODES,
+  ORDER_CREATORS,
   ORDER_STATUSES,
   ORDER_TYPES,
   POST_ONLY,
@@ -84,6 +86,7 @@ function kindMembers({ side, orderType, timeInForce, flags }: OrderFields): stri
       `","side":"${SIDES[side]}","type":"${ORDER_TYPES[orderType]}",`,
       `"timeInForce":"${TIMES_IN_FORCE[timeInForce]}","postOnly":${(flags & POST_ONLY) !== 0},`,
       `"reduceOnly":${(flags & REDUCE_ONLY) !== 0},"closePosition":${(flags & CLOSE_POSITION) !== 0},`,
+      `"createdBy":"${ORDER_CREATORS[(flags & LIQUIDATION_ORDER) === 0 ? 0 : 1]}",`,
       isAtMarket(orderType) ? '"price":null,' : "",
     ].join("");
     kinds.set(kind, text);

@@ -1,4 +1,6 @@
 import {
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
   otherSide,
   REASON_NONE,
   STATUS_FILLED,
@@ -215,7 +217,7 @@ function fill(store: OrderStore, order: OrderRecord, event: MessageOf<typeof Tra
 
 /** A part of a position changed hands outside the book: a fill of both accounts, without an order or a fee. */
 function addTransfer(store: OrderStore, accountId: number, event: MessageOf<typeof PositionTransferred>): void {
-  const { tradeId, priceTicks, quantityLots, execType } = event;
+  const { tradeId, priceTicks, quantityLots } = event;
   const isFirst = event.accountId === accountId;
   store.addFill(accountId, {
     type: FillRecord.code,
@@ -228,7 +230,8 @@ function addTransfer(store: OrderStore, accountId: number, event: MessageOf<type
     feePpm: 0,
     maker: 0,
     realizedQuanta: isFirst ? event.accountRealizedQuanta : event.counterpartyRealizedQuanta,
-    execType,
+    // The account is liquidated. For that, deleveraging closes the counterparty's position.
+    execType: isFirst ? EXEC_LIQUIDATION : EXEC_ADL,
     positionSizeLots: isFirst ? event.accountSizeLots : event.counterpartySizeLots,
     time: store.time,
     sequence: store.sequence,

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import {
   EXEC_TYPES,
   MARGIN_MODES,
+  ORDER_CREATORS,
   ORDER_STATUSES,
   ORDER_TYPES,
   PRICE_MATCHES,
@@ -297,6 +298,11 @@ const orderProperties = {
   postOnly: Type.Boolean(),
   reduceOnly: Type.Boolean(),
   closePosition: Type.Boolean({ description: "Closes the whole position when the order triggers." }),
+  createdBy: Type.Enum(ORDER_CREATORS, {
+    description:
+      "LIQUIDATION: the exchange placed the order to close the position, because margin was too low. USER: the account " +
+      "placed it. Also USER for liquidations by versions of the exchange without this field.",
+  }),
   price: nullable(DecimalOut("Limit price. Null for orders that execute at market.", "65000.5")),
   quantity: DecimalOut(
     "As placed. A reduce-only order may have shrunk with its position. 0 for an untriggered closePosition order.",
@@ -372,7 +378,13 @@ export const Fill = object(
     ),
     liquidity: Type.Enum(["MAKER", "TAKER"], { examples: ["TAKER"] }),
     realizedPnl: DecimalOut("Profit or loss of the part that reduced a position, before fees.", "0"),
-    execType: Type.Enum(EXEC_TYPES),
+    execType: Type.Enum(EXEC_TYPES, {
+      description:
+        "TRADE: an order of the account traded. LIQUIDATION with liquidity TAKER: the exchange liquidated a part of the " +
+        "position, in the book or, without an order, outside of it. LIQUIDATION with MAKER: an order of the account traded " +
+        "with another account that was liquidated. ADL: auto-deleveraging closed a part of the position, because another " +
+        "account was liquidated.",
+    }),
     positionSize: DecimalOut("Position after the fill. Negative: short.", "0.004"),
     time: Time("When the trade happened."),
     sequence: Sequence,

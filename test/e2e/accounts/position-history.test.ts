@@ -155,3 +155,36 @@ test("the list is the same after kill -9, and a position that was open then is w
   const earned = (await closedOf(alice)).map(({ netPnl }) => netPnl);
   assert.equal(balance.walletBalance, sum("100000", ...earned));
 });
+
+test("without a fund the bankrupt account reads LIQUIDATION, and the account that was closed against it ADL", async (t) => {
+  const poor = await startServer({ environment: { PERPD_INSURANCE_SEED: "0" } });
+  t.after(() => poor.dispose());
+  const [broke, winner] = await Promise.all([openTrader(poor, "700"), openTrader(poor, "100000")]);
+  await new Operator(poor).setIndex("BTC-PERP", "60000");
+  await broke.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 100 });
+  await winner.sell("1", "60000");
+  await broke.buy("1", "60000");
+  await new Operator(poor).setIndex("BTC-PERP", "58000");
+  const [lost, won] = await until("both positions to be closed", async () => {
+    const closed = await Promise.all([broke, winner].map((trader) => closedOf(trader)));
+    return closed.every(({ length }) => length === 1) && closed.map(([position]) => position);
+  });
+  assert.deepEqual(
+    [lost, won].map((position) => [position?.closeType, position?.liquidatedSize, position?.deleveragedSize]),
+    [
+      ["LIQUIDATION", "1", "0"],
+      ["ADL", "0", "1"],
+    ],
+  );
+  assert.equal(lost?.exitPrice, won?.exitPrice);
+  const last = async (trader: Trader) => (await trader.fills("?limit=1")).data[0];
+  const [loss, gain] = [await last(broke), await last(winner)];
+  assert.deepEqual(
+    [loss, gain].map((fill) => [fill?.tradeId, fill?.execType, fill?.orderId, fill?.positionSize]),
+    [
+      [lost?.positionId, "LIQUIDATION", null, "0"],
+      [won?.positionId, "ADL", null, "0"],
+    ],
+  );
+  await new Operator(poor).soundAudit();
+});

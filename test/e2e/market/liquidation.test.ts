@@ -73,7 +73,7 @@ test("liquidating a 100x long cancels its orders, sells into the book and gives 
   await until("the liquidation", async () => (await alice.position()) === null);
 
   const canceled = await alice.order(far.orderId);
-  assert.deepEqual([canceled.status, canceled.reason], ["CANCELED", "LIQUIDATION"]);
+  assert.deepEqual([canceled.status, canceled.reason, canceled.createdBy], ["CANCELED", "LIQUIDATION", "USER"]);
   // 217.5 below 64250 is the bankruptcy price, 64032.5. Carol's 0.4 are 83 better than that, and the fee is all of it
   // (0.5 % would be 128.48).
   assert.deepEqual(await shortFills(alice), [
@@ -86,9 +86,10 @@ test("liquidating a 100x long cancels its orders, sells into the book and gives 
     ...["5.1392", "0.0002", "0.4", false],
   ]);
   const [liquidation] = (await alice.history()).data.filter((order) => order.type === "MARKET");
+  assert.equal(liquidation?.reduceOnly, true);
   assert.deepEqual(
-    [liquidation?.status, liquidation?.reason, liquidation?.reduceOnly, liquidation?.filledQuantity],
-    ["EXPIRED", "NO_LIQUIDITY", true, "0.4"],
+    [liquidation?.createdBy, liquidation?.status, liquidation?.reason, liquidation?.filledQuantity],
+    ["LIQUIDATION", "EXPIRED", "NO_LIQUIDITY", "0.4"],
   );
   const balance = await alice.balance();
   assert.deepEqual([balance.equity, balance.initialMargin, balance.maintenanceMargin], ["0", "0", "0"]);

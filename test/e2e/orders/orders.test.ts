@@ -44,6 +44,7 @@ test("a limit order rests, is found by either id, and is canceled", async () => 
     postOnly: false,
     reduceOnly: false,
     closePosition: false,
+    createdBy: "USER",
     price: "64000",
     quantity: "0.1",
     displayQuantity: null,

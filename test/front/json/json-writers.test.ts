@@ -9,6 +9,7 @@ import {
   EXEC_LIQUIDATION,
   ISOLATED,
   LIMIT,
+  LIQUIDATION_ORDER,
   MARKET,
   POST_ONLY,
   REASON_USER,
@@ -73,6 +74,7 @@ test("an order has every field of the schema, and the transaction's sequence unt
     postOnly: false,
     reduceOnly: false,
     closePosition: false,
+    createdBy: "USER",
     price: "65000.5",
     quantity: "1.5",
     displayQuantity: null,
@@ -101,12 +103,13 @@ test("enums are printed as words, and a closed order has no remaining quantity",
   const closed = {
     ...order,
     orderType: MARKET,
-    flags: POST_ONLY | REDUCE_ONLY,
+    flags: POST_ONLY | REDUCE_ONLY | LIQUIDATION_ORDER,
     clientOrderId: "a:b",
     status: STATUS_CANCELED,
     reason: REASON_USER,
   };
   const shown = read(Order, orderJson(BTC, closed, 42));
+  assert.equal(shown.createdBy, "LIQUIDATION");
   assert.deepEqual(
     [shown.type, shown.price, shown.postOnly, shown.reduceOnly, shown.clientOrderId, shown.status, shown.reason],
     ["MARKET", null, true, true, "a:b", "CANCELED", "USER"],
