@@ -55,6 +55,7 @@ const InstrumentSetting = Type.Object(
     defaultLeverage: Type.Integer({ minimum: 1, maximum: 1000 }),
     fundingIntervalHours: Type.Integer({ minimum: 1, maximum: 24 }),
     fundingRateCap: decimal(),
+    lastTriggerLimit: Type.Optional(decimal()),
     indexJumpLimit: Type.Optional(decimal()),
     breakerLimit: Type.Optional(decimal()),
     breakerMode: Type.Optional(Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY"])),

@@ -14,6 +14,7 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.indexTicks = event.indexTicks;
   state.markTicks = event.markTicks;
   state.basis1024 = event.basis1024;
+  state.lastTriggerPpm = event.lastTriggerPpm;
   state.priceTime = time;
   state.progress.hasMovedMark = true;
   state.mayReach = true;

@@ -58,6 +58,7 @@ export class Pricing {
     );
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
     priceUpdated.openInterestLots = state.openInterestLots;
+    priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
     const count = state.funding.premiumCount + 1;
     const sum = state.funding.premiumSum + count * priceUpdated.premiumPpb;

@@ -79,6 +79,8 @@ export const PriceUpdated = defineMessage(106, "PriceUpdated", {
   nextFundingTime: "number",
   /** The sum of all long positions. 0 also in logs from before this field. */
   openInterestLots: "number",
+  /** The instrument's lastTriggerPpm, which holds from here on. 0 also in logs from before this field. */
+  lastTriggerPpm: "number",
 });
 /**
  * A funding interval has ended. Open positions owe size × mark × rate, longs to shorts when the rate is positive. Each

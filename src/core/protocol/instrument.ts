@@ -35,6 +35,11 @@ export interface InstrumentConfig {
   defaultLeverage: number;
   fundingIntervalHours: number;
   fundingRateCap: string;
+  /**
+   * A last price further from the mark reaches no LAST trigger and moves no trailing order, as a rate. "0" = each one counts.
+   * Default "0.01".
+   */
+  lastTriggerLimit?: string;
   /** Other index prices must confirm a larger jump, as a rate. "0" = no jump needs it. Default "0.1". */
   indexJumpLimit?: string;
   /** The circuit breaker trips when a feed moves the mark further within a minute, as a rate. "0" = never. Default "0.15". */
@@ -93,6 +98,8 @@ export interface Instrument {
   markLimitPpm: RatePpm;
   /** How far from the mark an account with initial margin may trade: see nearLimit(). */
   nearPpm: RatePpm;
+  /** How far from the mark the last price may be to count for triggers (Binance: triggerProtect); 0 = any distance. */
+  lastTriggerPpm: RatePpm;
   indexJumpPpm: RatePpm;
   breakerPpm: RatePpm;
   breakerMode: number;
@@ -143,6 +150,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     markLimitPpm,
     nearPpm: nearLimit(riskTiers, makerFeePpm),
+    lastTriggerPpm: boundedPpm(lastTriggerLimitOf(config), PPM, `${name}.lastTriggerLimit`),
     indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
@@ -157,6 +165,9 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     throw new Error(`${name}.defaultLeverage: 1 to ${instrument.maxLeverage}`);
   return instrument;
 }
+
+/** The setting, or its default. */
+export const lastTriggerLimitOf = ({ lastTriggerLimit = "0.01" }: InstrumentConfig): string => lastTriggerLimit;
 
 type Units = Pick<Instrument, "priceDecimals" | "tickUnits" | "quantityDecimals" | "stepUnits" | "quantaPerTickLot">;
 
@@ -241,7 +252,7 @@ export function requireBelowMaxPrice(instrument: Instrument, priceTicks: PriceTi
 
 function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {
   const ppm = configPpm(text, name);
-  if (ppm > mostPpm) throw new Error(`${name}: at most ${mostPpm / PPM}, as a rate of the notional`);
+  if (ppm > mostPpm) throw new Error(`${name}: at most ${mostPpm / PPM}, as a rate`);
   return ppm;
 }
 

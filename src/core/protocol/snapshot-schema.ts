@@ -28,6 +28,7 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
   fault: "string",
   pendingIndexTicks: "number",
   pendingIndexCount: "number",
+  lastTriggerPpm: "number",
 });
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",

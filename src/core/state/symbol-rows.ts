@@ -94,6 +94,7 @@ function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
   symbolRow.indexStale = state.isIndexStale ? 1 : 0;
   symbolRow.pendingIndexTicks = state.pendingIndexTicks;
   symbolRow.pendingIndexCount = state.pendingIndexCount;
+  symbolRow.lastTriggerPpm = state.lastTriggerPpm;
   writer.put(SYMBOL, 0, symbolRow);
 }
 
@@ -210,6 +211,7 @@ function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void 
   state.isIndexStale = row.indexStale === 1;
   state.pendingIndexTicks = row.pendingIndexTicks;
   state.pendingIndexCount = row.pendingIndexCount;
+  state.lastTriggerPpm = row.lastTriggerPpm;
 }
 
 function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {

@@ -2,7 +2,7 @@ import { assert } from "../../assert.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
-import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
+import { PPM, type PriceTicks, type QuantityLots, type RatePpm, type TimeMs } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { MarginReferences } from "../protocol/margin-references.ts";
 import type { Book } from "./book.ts";
@@ -52,6 +52,11 @@ export class SymbolState {
   basis1024 = 0;
   priceTime: TimeMs = 0;
   openInterestLots: QuantityLots = 0;
+  /**
+   * The instrument's lastTriggerPpm at the last PriceUpdated. Trailing orders follow prices in a replay, too. So the log
+   * says which rule held, and not the settings of today.
+   */
+  lastTriggerPpm: RatePpm = 0;
   /** One of TRADING_STATUSES: set by the operator, the circuit breaker or the self-check. */
   haltMode = MODE_TRADING;
   haltReason: number = HALT_REASON.NONE;
@@ -102,7 +107,7 @@ export class SymbolState {
   settle(sequence: number, time: TimeMs): void {
     this.progress.settle(sequence, time);
     if (this.open.trailing.size > 0 && this.countsPrices)
-      this.open.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
+      this.open.trailing.follow(this.markTicks, this.triggeringLastTicks, this.indexTicks);
   }
 
   /** Orders are past their time because a long transaction left them to later ones. */
@@ -119,9 +124,16 @@ export class SymbolState {
     return this.haltMode <= MODE_REDUCE_ONLY;
   }
 
-  /** The current price by its triggerBy; 0 = there is none yet. */
+  /** The current price by its triggerBy; 0 = there is none yet, or it does not count. */
   priceOf(source: number): PriceTicks {
-    return [this.markTicks, this.lastTicks, this.indexTicks][source];
+    return [this.markTicks, this.triggeringLastTicks, this.indexTicks][source];
+  }
+
+  /** The last price if it is near enough to the mark to count for triggers; else 0. */
+  private get triggeringLastTicks(): PriceTicks {
+    const { markTicks, lastTicks, lastTriggerPpm } = this;
+    const isFar = lastTriggerPpm !== 0 && Math.abs(lastTicks - markTicks) * PPM > lastTriggerPpm * markTicks;
+    return isFar ? 0 : lastTicks;
   }
 
   /** Whether the row holds an open position with isolated margin. */

@@ -2,7 +2,7 @@ import { must } from "../../assert.ts";
 import { INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
 import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/base/units.ts";
 import type { PublicTrade } from "../../core/market-data/public-trades.ts";
-import { type Instrument, printPrice } from "../../core/protocol/instrument.ts";
+import { type Instrument, lastTriggerLimitOf, printPrice } from "../../core/protocol/instrument.ts";
 import type { Page, PageQuery } from "../../store/database/pages.ts";
 import * as schema from "../../wire/schema/market.ts";
 import * as risk from "../../wire/schema/risk.ts";
@@ -154,6 +154,7 @@ function describeInstrument(instrument: Instrument) {
     takerFeeRate: config.takerFeeRate,
     liquidationFeeRate: config.liquidationFeeRate,
     priceBand: config.priceBand,
+    lastTriggerLimit: lastTriggerLimitOf(config),
     fundingIntervalHours: config.fundingIntervalHours,
     fundingRateCap: config.fundingRateCap,
   };

@@ -185,6 +185,11 @@ export const Instrument = object(
     takerFeeRate: DecimalOut("Fee as a share of the notional.", "0.0005"),
     liquidationFeeRate: DecimalOut("Highest liquidation fee as a share of the notional.", "0.005"),
     priceBand: DecimalOut("How far from the mark price an order may trade, as a share of it.", "0.05"),
+    lastTriggerLimit: DecimalOut(
+      "How far from the mark price the last price may be to count for orders with triggerBy LAST, as a share of the mark price. " +
+        "0: it always counts.",
+      "0.01",
+    ),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     fundingRateCap: DecimalOut("Highest funding rate of one interval, of either sign.", "0.04"),
   },

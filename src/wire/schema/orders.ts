@@ -41,7 +41,10 @@ const OrderType = Type.Enum(ORDER_TYPES, {
     "lowest × (1 + callbackRate) to buy, highest × (1 − callbackRate) to sell. A triggered order that is refused ends as " +
     "REJECTED with the reason.",
 });
-const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice." });
+const WHICH_PRICE =
+  "Which price is compared with triggerPrice. LAST counts only while it is within the instrument's lastTriggerLimit of the " +
+  "mark price.";
+const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: WHICH_PRICE });
 const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
   description:
     "Default: GTC for limit orders, IOC for orders that execute at market, which take IOC and FOK only. GTD is GTC with a " +
@@ -79,9 +82,7 @@ const MaxSlippage = Decimal(
 const AttachedLeg = object(
   {
     triggerPrice: Decimal("The order triggers at this price. A multiple of tickSize.", "68000"),
-    triggerBy: Type.Optional(
-      Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice. Default: MARK." }),
-    ),
+    triggerBy: Type.Optional(Type.Enum(TRIGGER_SOURCES, { description: `${WHICH_PRICE} Default: MARK.` })),
     price: Type.Optional(Decimal("Limit price. A market order when left out.", "68000")),
     maxSlippage: Type.Optional(MaxSlippage),
   },
@@ -135,9 +136,7 @@ export const PlaceOrderBody = object({
   triggerPrice: Type.Optional(
     Decimal("STOP and TAKE_PROFIT orders: the order triggers at this price. A multiple of tickSize.", "64000"),
   ),
-  triggerBy: Type.Optional(
-    Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice. Default: MARK." }),
-  ),
+  triggerBy: Type.Optional(Type.Enum(TRIGGER_SOURCES, { description: `${WHICH_PRICE} Default: MARK.` })),
   callbackRate: Type.Optional(
     Decimal(
       "TRAILING_STOP_MARKET: how far the price must move back from the best price to trigger the order, as a share of the " +

@@ -8,9 +8,7 @@ import {
   ConditionalOrderPlaced,
   OrderClosed,
   OrderTriggered,
-  PriceUpdated,
   type SymbolEvent,
-  Traded,
   TradingHalted,
 } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
@@ -20,6 +18,7 @@ import { FREE, instrument, ODD } from "../support/instruments.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
+import { TriggerPrices } from "../support/trigger-prices.ts";
 
 const seed = takeSeed("trailing-differential.test");
 
@@ -78,7 +77,7 @@ interface Follower {
 /** Keeps every price, and scans all of them for each question. */
 class NaiveTrailing {
   private followers: Follower[] = [];
-  private readonly prices = [0, 0, 0];
+  private readonly prices = new TriggerPrices();
   private isHalted = false;
   private readonly seen: Record<"fired" | "rejected" | "activated" | "moved" | "recalled" | "reactivated", number>;
   private readonly maxPriceTicks: number;
@@ -92,13 +91,10 @@ class NaiveTrailing {
   follow({ events }: Pick<Said, "events">): void {
     for (const each of events) {
       const event = each as SymbolEvent;
+      this.prices.follow(event);
       if (event.type === ConditionalOrderPlaced.code && event.callbackPpm !== 0)
-        this.followers.push({ order: { ...event }, prices: [this.prices[event.triggerBy]] });
+        this.followers.push({ order: { ...event }, prices: [this.prices.of(event.triggerBy)] });
       else if (event.type === ConditionalOrderAmended.code) this.amend(event);
-      else if (event.type === PriceUpdated.code) {
-        this.prices[0] = event.markTicks;
-        this.prices[2] = event.indexTicks;
-      } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
       else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
       else if (event.type === OrderTriggered.code) this.fire(event.orderId, event.triggerTicks);
       else if (event.type === OrderClosed.code) {
@@ -107,7 +103,7 @@ class NaiveTrailing {
       }
     }
     if (this.isHalted) return;
-    for (const { order, prices } of this.followers) prices.push(this.prices[order.triggerBy]);
+    for (const { order, prices } of this.followers) prices.push(this.prices.of(order.triggerBy));
   }
 
   private amend({
@@ -165,7 +161,7 @@ class NaiveTrailing {
   }
 
   private isDue(follower: Follower): boolean {
-    const price = this.prices[follower.order.triggerBy];
+    const price = this.prices.of(follower.order.triggerBy);
     const trigger = this.triggerOf(follower);
     if (price === 0 || trigger === 0) return false;
     return follower.order.side === BUY ? price >= trigger : price <= trigger;

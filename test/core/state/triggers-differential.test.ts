@@ -14,9 +14,7 @@ import {
   ConditionalOrderPlaced,
   OrderClosed,
   OrderTriggered,
-  PriceUpdated,
   type SymbolEvent,
-  Traded,
   TradingHalted,
 } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
@@ -25,6 +23,7 @@ import { FREE, instrument, ODD } from "../support/instruments.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep, type Step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
+import { TriggerPrices } from "../support/trigger-prices.ts";
 
 const seed = takeSeed("triggers-differential.test");
 
@@ -95,7 +94,7 @@ class NaiveTriggers {
   private due: Waiting[] = [];
   private readonly trailing = new Set<number>();
   private isHalted = false;
-  private readonly prices = [0, 0, 0];
+  private readonly prices = new TriggerPrices();
   private readonly seen: Seen;
 
   constructor(seen: Seen) {
@@ -106,6 +105,7 @@ class NaiveTriggers {
   follow({ events }: Said): void {
     for (const each of events) {
       const event = each as SymbolEvent;
+      this.prices.follow(event);
       // Trailing orders have a test of their own.
       if (event.type === ConditionalOrderPlaced.code) {
         if (event.callbackPpm === 0) this.waiting.push({ ...event });
@@ -116,11 +116,7 @@ class NaiveTriggers {
         if (order?.triggerTicks !== triggerTicks) this.seen.moved += order === undefined ? 0 : 1;
         if (order !== undefined) Object.assign(order, { triggerTicks, quantityLots });
         else assert.ok(this.trailing.has(event.orderId), "a due order is not amended");
-      } else if (event.type === PriceUpdated.code) {
-        this.prices[0] = event.markTicks;
-        this.prices[2] = event.indexTicks;
-      } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
-      else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
+      } else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
       else if (event.type === OrderTriggered.code) {
         this.fire(event.orderId);
         this.seen.fired++;
@@ -172,8 +168,8 @@ class NaiveTriggers {
   }
 }
 
-const isReached = (order: Waiting, prices: readonly number[]): boolean => {
-  const price = prices[order.triggerBy];
+const isReached = (order: Waiting, prices: TriggerPrices): boolean => {
+  const price = prices.of(order.triggerBy);
   return price > 0 && (rises(order) ? price >= order.triggerTicks : price <= order.triggerTicks);
 };
 const rises = ({ orderType, side }: Waiting): boolean => (orderType <= STOP_MARKET ? side === BUY : side !== BUY);

@@ -20,6 +20,8 @@ export const PLAIN: InstrumentConfig = {
   takerFeeRate: "0.0005",
   liquidationFeeRate: "0.005",
   priceBand: "0.05",
+  // A tick is 1 % of the usual price.
+  lastTriggerLimit: "0.05",
   defaultLeverage: 10,
   fundingIntervalHours: 8,
   fundingRateCap: "0.01",

@@ -68,6 +68,7 @@ test("instruments show every limit that an order must respect", async () => {
     takerFeeRate: "0.0005",
     liquidationFeeRate: "0.005",
     priceBand: "0.05",
+    lastTriggerLimit: "0.01",
     fundingIntervalHours: 1,
     fundingRateCap: "0", // by the configuration of the tests
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import type { InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
 import { until } from "./wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
@@ -26,6 +27,8 @@ export interface ServerOptions {
    * the hour.
    */
   quiet?: boolean;
+  /** Fields of default instruments with another value, by symbol. Not with `quiet: false`. */
+  instruments?: Record<string, Partial<InstrumentConfig>>;
   /** A module in mains/ to run instead of perpd. */
   program?: string;
 }
@@ -117,7 +120,8 @@ export class TestServer {
 
   private quietFlags(): string[] {
     const config = join(this.folder, "config.json");
-    const instruments = DEFAULT_INSTRUMENTS.map((instrument) => ({ ...instrument, fundingRateCap: "0" }));
+    const changes = this.options.instruments ?? {};
+    const instruments = DEFAULT_INSTRUMENTS.map((each) => ({ ...each, fundingRateCap: "0", ...changes[each.symbol] }));
     writeFileSync(config, JSON.stringify({ instruments }));
     return ["--config", config, "--no-bots", "--price-source", "operator", "--rate-limit", "off"];
   }
