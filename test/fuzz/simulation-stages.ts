@@ -1,9 +1,12 @@
+import { COUNTED } from "../coalition/measure.ts";
+import { report, search } from "../coalition/search.ts";
 import { runMargin } from "../core/support/margin-run.ts";
 import { runSimulation } from "../simulation/run.ts";
 import type { FuzzStage } from "./stage.ts";
 
 const SIMULATION_STEPS = 1000;
 const MARGIN_STEPS = 4000;
+const COALITION_RUNS = 100;
 
 /**
  * The exchange under a scheduler that kills threads, delays them and cuts the power: test/simulation. One input is one
@@ -42,4 +45,26 @@ const margin: FuzzStage = {
   },
 };
 
-export const SIMULATION_STAGES: readonly FuzzStage[] = [simulation, margin];
+/** Accounts that trade with one another and know the next prices search for profit: test/coalition. One input is one run. */
+const coalition: FuzzStage = {
+  name: "coalition",
+  runs: 100_000,
+  async run(seed, runs, say) {
+    const totals = Object.fromEntries(COUNTED.map((name) => [name, 0]));
+    const worst = { take: 0, fundLowest: 0, lowestSettled: 0, haircutBeyondStep: 0 };
+    for (let done = 0, own = seed; done < runs; done += COALITION_RUNS, own++) {
+      const campaign = search(own, Math.min(COALITION_RUNS, runs - done));
+      const { best, counts } = campaign;
+      for (const name of COUNTED) totals[name] += counts[name];
+      if (best.outcome.take > worst.take) say(report(best).split("\n").slice(0, 2).join("; "));
+      worst.take = Math.max(worst.take, best.outcome.take);
+      worst.fundLowest = Math.min(worst.fundLowest, campaign.fundLowest);
+      worst.lowestSettled = Math.min(worst.lowestSettled, campaign.lowestSettled);
+      worst.haircutBeyondStep = Math.max(worst.haircutBeyondStep, campaign.haircutBeyondStep);
+    }
+    say(`${JSON.stringify(totals)}: conservation error 0`);
+    say(`at worst, in quanta: ${JSON.stringify(worst)}`);
+  },
+};
+
+export const SIMULATION_STAGES: readonly FuzzStage[] = [simulation, margin, coalition];

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { takeSeed } from "../core/support/seed.ts";
+import { COUNTED } from "./measure.ts";
+import { runCoalition } from "./run.ts";
+import { makeScenario } from "./scenario.ts";
+import { search } from "./search.ts";
+
+const seed = takeSeed("coalition.test");
+const CAMPAIGNS = 20;
+const RUNS_PER_CAMPAIGN = 50;
+
+test("money is conserved in every run of a coalition that searches for profit", (t) => {
+  const totals = Object.fromEntries(COUNTED.map((name) => [name, 0]));
+  for (let i = 0; i < CAMPAIGNS; i++) {
+    const { counts } = search(seed + i, RUNS_PER_CAMPAIGN);
+    for (const name of COUNTED) totals[name] += counts[name];
+  }
+  t.diagnostic(JSON.stringify(totals));
+  // A kind of event that no run reaches is not tested.
+  for (const name of COUNTED) if (name !== "covered") assert.ok(totals[name] > 0, `no ${name} in any run`);
+});
+
+test("one seed is one history", () => {
+  const { best } = search(seed, 20);
+  const again = search(seed, 20);
+  assert.deepEqual(again.best.strategy, best.strategy);
+  const traced = runCoalition(makeScenario(seed), best.strategy, null, true);
+  const { trace, ...figures } = traced;
+  const { trace: _, ...expected } = best.outcome;
+  assert.deepEqual(figures, expected);
+  assert.deepEqual(runCoalition(makeScenario(seed), best.strategy, null, true).trace, trace);
+});

@@ -1,0 +1,97 @@
+import { must } from "../../src/assert.ts";
+import { Random } from "../../src/sandbox/random.ts";
+import { COUNTED, type Counts } from "./measure.ts";
+import { type Outcome, runCoalition, type Tamper } from "./run.ts";
+import { makeScenario, type Scenario } from "./scenario.ts";
+import { mutate, randomStrategy, type Strategy } from "./strategy.ts";
+import { TEMPLATES } from "./templates.ts";
+
+/** So many strategies are kept to be mutated. */
+const KEPT = 5;
+const NEW_SHARE = 0.15;
+const DEFICIT_SHARE = 0.1;
+
+export interface Found {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  readonly strategy: Strategy;
+  readonly outcome: Outcome;
+}
+
+export interface Campaign {
+  readonly best: Found;
+  readonly runs: number;
+  readonly counts: Counts;
+  /** The worst of all runs. */
+  readonly fundLowest: number;
+  readonly lowestSettled: number;
+  readonly haircutBeyondStep: number;
+}
+
+/**
+ * Searches one scenario for a strategy that pays: the templates, random strategies, and mutations of what paid best. All of
+ * it follows from the seed. `isEnough` ends the search early.
+ */
+export function search(
+  seed: number,
+  runs: number,
+  tamper: Tamper | null = null,
+  isEnough: (found: Found) => boolean = () => false,
+): Campaign {
+  const scenario = makeScenario(seed);
+  const random = new Random(seed, "search");
+  const counts = Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counts;
+  const worst = { fundLowest: Number.POSITIVE_INFINITY, lowestSettled: 0, haircutBeyondStep: 0 };
+  let kept: Found[] = [];
+  let best: Found | null = null;
+  let done = 0;
+  for (; done < runs; done++) {
+    const strategy = next(random, scenario, kept, done);
+    const found = { seed, scenario, strategy, outcome: runCoalition(scenario, strategy, tamper) };
+    const { outcome } = found;
+    for (const name of COUNTED) counts[name] += outcome.counts[name];
+    worst.fundLowest = Math.min(worst.fundLowest, outcome.fundLowest);
+    worst.lowestSettled = Math.min(worst.lowestSettled, outcome.lowestSettled);
+    worst.haircutBeyondStep = Math.max(worst.haircutBeyondStep, outcome.haircutBeyondStep);
+    kept = [...kept, found].sort((a, b) => score(b) - score(a)).slice(0, KEPT);
+    if (best === null || outcome.take > best.outcome.take) best = found;
+    if (isEnough(found)) return { best: found, runs: done + 1, counts, ...worst };
+  }
+  return { best: must(best, "a run"), runs: done, counts, ...worst };
+}
+
+/**
+ * What the search climbs. A deficit that the coalition has left to others is the larger part of an attack, although it does
+ * not pay yet: without it, to do nothing would beat every strategy that is one change away from paying.
+ */
+function score({ outcome }: Found): number {
+  return outcome.take + DEFICIT_SHARE * (outcome.allHaircut - outcome.lowestSettled + Math.max(0, outcome.fundLoss));
+}
+
+function next(random: Random, scenario: Scenario, kept: readonly Found[], done: number): Strategy {
+  if (done < TEMPLATES.length) return TEMPLATES[done](random, scenario);
+  if (random.chance(NEW_SHARE))
+    return random.chance(0.5) ? randomStrategy(random, scenario) : random.pick(TEMPLATES)(random, scenario);
+  return mutate(random, scenario, random.pick(kept).strategy, random.pick(kept).strategy);
+}
+
+/** A finding in words: how to repeat it, what was done, and what it paid. */
+export function report({ seed, scenario, strategy, outcome }: Found, tamper: Tamper | null = null): string {
+  const usdc = (quanta: number): string => (quanta / 1e6).toFixed(2);
+  const again = runCoalition(scenario, strategy, tamper, true);
+  const markets = scenario.markets.map(({ kind, instrument, maker, stopPpm }) => {
+    const hints = `${kind} ${instrument.maxLeverage}x${maker === null ? "" : " maker"}${stopPpm === 0 ? "" : " stop"}`;
+    return hints;
+  });
+  return [
+    `seed ${seed}, ${strategy.origin}: take ${usdc(outcome.take)}, profit ${usdc(outcome.profit)}`,
+    `honest loss ${usdc(outcome.honestLoss)}, fund loss ${usdc(outcome.fundLoss)}, lowest ${usdc(outcome.fundLowest)}`,
+    `haircut ${usdc(outcome.haircut)}, beyond the step ${usdc(outcome.haircutBeyondStep)}`,
+    `funding ${usdc(outcome.fundingBeyondInterest)}, settled equity ${usdc(outcome.lowestSettled)}`,
+    `${scenario.workers} workers, fund ${scenario.fundUsdc}, ${scenario.accounts} accounts, capital ${scenario.capitalUsdc}`,
+    `markets: ${markets.join("; ")}`,
+    `refused: ${JSON.stringify([...outcome.refusals])}`,
+    JSON.stringify(strategy),
+    ...again.trace,
+  ].join("\n");
+}
