@@ -26,6 +26,22 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parsePosition(await this.positionRow(symbol, params), this.market(symbol));
   }
 
+  /** Closed positions, by the time of their closing. `realizedPnl` is net of fees and funding. All symbols when none are given. */
+  override async fetchPositionsHistory(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}) {
+    await this.loadMarkets();
+    const wanted = this.marketSymbols(symbols) as string[] | undefined;
+    const [first, ...others] = wanted ?? [];
+    const ids = wanted && new Set(wanted.map((symbol) => this.marketId(symbol)));
+    const isWanted = ({ symbol }: api.ClosedPosition) => ids === undefined || ids.has(symbol);
+    const only = others.length === 0 ? first : undefined;
+    const { rows } = await this.symbolRows("positions/history", only, since, limit, params, isWanted);
+    return this.parsePositions(rows, wanted);
+  }
+
+  override async fetchPositionHistory(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
+    return this.fetchPositionsHistory([symbol], since, limit, params);
+  }
+
   /** How early each open position would be auto-deleveraged. */
   override async fetchPositionsADLRank(symbols?: Strings, params: Dict = {}) {
     await this.loadMarkets();

@@ -12,6 +12,7 @@ export const DEFAULT_LIMIT = 100;
 const PAGES: ReadonlySet<string> = new Set([
   "orders",
   "orders/history",
+  "positions/history",
   "account/trades",
   "account/deposits",
   "account/withdrawals",

@@ -84,6 +84,7 @@ export const DESCRIPTION = {
         "orders/history",
         "orders/{id}",
         "positions",
+        "positions/history",
         "positions/{symbol}",
         "account/balance",
         "account/trades",

@@ -115,8 +115,10 @@ export class PerpdParsers extends PerpdMarketParsers {
     return { ...order, fees: [order.fee] } as ccxt.Order;
   }
 
-  override parsePosition(row: api.Position, given?: ccxt.Market): ccxt.Position {
+  /** Parses an open position, or one of the history. */
+  override parsePosition(row: api.Position | api.ClosedPosition, given?: ccxt.Market): ccxt.Position {
     const market = this.safeMarket(row.symbol, given);
+    if ("closedAt" in row) return this.closedPosition(row, market);
     const { notional } = row;
     // A cross position has no separate collateral. That of an isolated one already includes its unrealized profit.
     const collateral = row.isolatedMargin ?? undefined;
@@ -150,6 +152,38 @@ export class PerpdParsers extends PerpdMarketParsers {
       liquidationPrice: this.parseNumber(row.liquidationPrice ?? undefined),
       unrealizedPnl: this.parseNumber(row.unrealizedPnl),
       realizedPnl: this.parseNumber(row.realizedPnl),
+      stopLossPrice: undefined,
+      takeProfitPrice: undefined,
+      info: row,
+    });
+  }
+
+  private closedPosition(row: api.ClosedPosition, market: ccxt.Market): ccxt.Position {
+    return this.safePosition({
+      id: row.positionId,
+      symbol: market?.symbol,
+      timestamp: row.closedAt,
+      datetime: this.iso8601(row.closedAt),
+      lastUpdateTimestamp: row.closedAt,
+      side: row.side.toLowerCase(),
+      hedged: false,
+      marginMode: row.marginMode?.toLowerCase(),
+      contracts: this.parseNumber(row.closedSize),
+      contractSize: this.safeNumber(market, "contractSize"),
+      entryPrice: this.parseNumber(row.entryPrice),
+      lastPrice: this.parseNumber(row.exitPrice),
+      markPrice: undefined,
+      notional: undefined,
+      leverage: row.leverage ?? undefined,
+      collateral: undefined,
+      initialMargin: undefined,
+      initialMarginPercentage: undefined,
+      maintenanceMargin: undefined,
+      maintenanceMarginPercentage: undefined,
+      marginRatio: undefined,
+      liquidationPrice: undefined,
+      unrealizedPnl: undefined,
+      realizedPnl: this.parseNumber(row.netPnl),
       stopLossPrice: undefined,
       takeProfitPrice: undefined,
       info: row,

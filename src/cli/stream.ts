@@ -5,7 +5,7 @@ import { type Command, count, oneOf, text, UsageError, type Values } from "./com
 import { DONE, type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
-const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE", "TRANSFERS", "FUNDING"] as const;
+const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "POSITIONS-HISTORY", "BALANCE", "TRANSFERS", "FUNDING"] as const;
 
 export const stream: Command = {
   name: "stream",
@@ -113,6 +113,11 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
         return message.data.map((row) => {
           const what = `${side(row.side ?? "", (row.side ?? "FLAT").padEnd(5))} ${row.size} @ ${row.entryPrice ?? "-"}`;
           return `${row.symbol}  ${what}  mark ${row.markPrice ?? "-"}  profit ${signed(paint, row.unrealizedPnl)}`;
+        });
+      case "positions-history":
+        return message.data.map((row) => {
+          const what = `${side(row.side, row.side.padEnd(5))} ${row.closedSize} @ ${row.entryPrice} to ${row.exitPrice}`;
+          return `${at(row.closedAt)}  ${row.symbol}  ${what}  net ${signed(paint, row.netPnl)}  ${row.closeType}`;
         });
       case "balance": {
         const { updatedAt, equity, availableBalance, unrealizedPnl } = message.data;

@@ -173,6 +173,8 @@ export type OrdersMessage = AccountMessage<"orders", Order>;
 export type FillsMessage = AccountMessage<"fills", Fill>;
 /** A closed position has the size "0". */
 export type PositionsMessage = AccountMessage<"positions", Position>;
+/** Snapshot: the last 100 closed positions. Update: those of one transaction. Oldest first. */
+export type PositionHistoryMessage = AccountMessage<"positions-history", ClosedPosition>;
 /** Snapshot: the last 100 payments. Update: those of one transaction. Oldest first. */
 export type FundingMessage = AccountMessage<"funding", FundingPayment>;
 
@@ -196,6 +198,7 @@ export type ChannelMessage =
   | OrdersMessage
   | FillsMessage
   | PositionsMessage
+  | PositionHistoryMessage
   | BalanceMessage
   | TransfersMessage
   | FundingMessage;

@@ -36,6 +36,7 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   transfers:
     "The last hundred deposits and withdrawals with their current status, oldest first, then each one that is new or whose " +
     "`status` has changed.",
+  "positions-history": "The last hundred closed positions, then each one that is closed, at most a few ticks later.",
   funding: "The last hundred funding payments, then those of each transaction.",
 };
 

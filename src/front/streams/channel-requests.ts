@@ -41,6 +41,7 @@ const CHANNEL_INPUTS = {
   orders: new Input(CHANNELS.orders),
   fills: new Input(CHANNELS.fills),
   positions: new Input(CHANNELS.positions),
+  "positions-history": new Input(CHANNELS["positions-history"]),
   balance: new Input(CHANNELS.balance),
   transfers: new Input(CHANNELS.transfers),
   funding: new Input(CHANNELS.funding),

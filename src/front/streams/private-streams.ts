@@ -15,6 +15,7 @@ import { AppendOnlyStream } from "./account/append-only-stream.ts";
 import { BalanceStream } from "./account/balance-stream.ts";
 import { FillStream } from "./account/fill-stream.ts";
 import { OrderStream } from "./account/order-stream.ts";
+import { PositionHistoryStream } from "./account/position-history-stream.ts";
 import { PositionStream } from "./account/position-stream.ts";
 import type { RecentQuery } from "./account/recent-stream.ts";
 import { TransferStream } from "./account/transfer-stream.ts";
@@ -67,6 +68,8 @@ export class PrivateStreams {
         return this.openFills(topic, request, account);
       case "positions":
         return this.openPositions(topic, request, account);
+      case "positions-history":
+        return this.openPositionHistory(topic, request, account);
       case "balance":
         return this.openBalance(topic, account);
       case "transfers":
@@ -130,7 +133,10 @@ export class PrivateStreams {
     // A new mark reaches many positions after its transaction. A balance read before that is stale, so it is read again.
     if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.markStale();
     this.hasPriceMoved = false;
-    for (const account of this.accounts.values()) this.dueAccounts.add(account);
+    for (const account of this.accounts.values()) {
+      account.tick();
+      this.dueAccounts.add(account);
+    }
     this.dueAccounts.run();
   }
 
@@ -171,6 +177,23 @@ export class PrivateStreams {
     const stream = new PositionStream(topic, privateHead(request), account.accountId, instruments, engine, publish);
     account.positions.add(stream);
     return this.opened(account, stream, () => account.positions.delete(stream));
+  }
+
+  private openPositionHistory(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const { instrument } = request;
+    const { accountId } = account;
+    const stream: PositionHistoryStream = new PositionHistoryStream(
+      topic,
+      privateHead(request),
+      instrument,
+      (query) => this.accountHistory.closedPositionsOf(accountId, instrument, query),
+      (query) => this.accountHistory.closedPositionsSince(accountId, instrument, query),
+      this.options.publish,
+      (thrown) => this.onFailure(stream, thrown),
+    );
+    account.positionHistory.add(stream);
+    stream.start(this.options.engine.releasedSequence());
+    return this.opened(account, stream, () => account.positionHistory.delete(stream));
   }
 
   private openBalance(topic: string, account: AccountStreams): OpenStream {

@@ -17,6 +17,7 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "orders":
     case "fills":
     case "positions":
+    case "positions-history":
     case "funding":
       return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":

@@ -1,6 +1,6 @@
 import { BUY, EXEC_ADL, EXEC_LIQUIDATION, EXEC_TRADE, SELL } from "../../core/base/enums.ts";
 import { proportion, type Quanta, type QuantityLots, type TimeMs } from "../../core/base/units.ts";
-import type { FundingPaid, PositionTransferred, Traded } from "../../core/protocol/events.ts";
+import { type Event, type FundingPaid, PositionTransferred, Traded } from "../../core/protocol/events.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import { ClosedPositionRecord, type PositionStateRecord } from "../database/history-schema.ts";
 
@@ -74,6 +74,21 @@ export const deleveragedChange = (event: MessageOf<typeof PositionTransferred>):
   realizedQuanta: event.counterpartyRealizedQuanta,
   execType: EXEC_ADL,
 });
+
+/** Whether the event closed a position of the account, or turned it around. */
+export function closesPosition(event: Event, accountId: number): boolean {
+  if (event.type === Traded.code) {
+    const change = event.takerAccountId === accountId ? takerChange(event, 0) : makerChange(event, 0);
+    return isClosing(change);
+  }
+  if (event.type !== PositionTransferred.code) return false;
+  return isClosing(event.accountId === accountId ? liquidatedChange(event) : deleveragedChange(event));
+}
+
+function isClosing({ lots, sizeLots }: PositionChange): boolean {
+  const lotsBefore = sizeLots - lots;
+  return lotsBefore !== 0 && (sizeLots === 0 || sizeLots > 0 !== lotsBefore > 0);
+}
 
 /** Applies a change. Returns the record of the position that it closed, or null. A flip closes one and opens another. */
 export function applyChange(

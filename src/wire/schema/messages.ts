@@ -5,6 +5,7 @@ import { Balance, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
+import { ClosedPosition } from "./position-history.ts";
 import { FundingPayment } from "./risk.ts";
 import { nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
@@ -124,6 +125,9 @@ export const STREAMS = {
   orders: stream("orders", "UPDATE", anySymbol, { data: Type.Array(Order) }),
   fills: stream("fills", "UPDATE", anySymbol, { data: Type.Array(Fill, oldestFirst) }),
   positions: stream("positions", "UPDATE", anySymbol, { data: Type.Array(Position) }),
+  "positions-history": stream("positions-history", "UPDATE", anySymbol, {
+    data: Type.Array(ClosedPosition, oldestFirst),
+  }),
   balance: stream("balance", "UPDATE", {}, { data: Balance }),
   transfers: stream(
     "transfers",

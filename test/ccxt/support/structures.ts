@@ -283,6 +283,29 @@ export function checkPosition(exchange: perpd, position: Dict, symbol: string): 
   assert.equal(text(position.notional), Precise.stringMul(text(position.contracts), text(position.markPrice)));
 }
 
+export function checkClosedPosition(exchange: perpd, position: Dict, symbol: string): void {
+  hasFormat(position, {
+    info: "object",
+    id: "string",
+    symbol: "string",
+    side: "string",
+    marginMode: "string?",
+    hedged: "boolean",
+    contracts: "number",
+    contractSize: "number",
+    entryPrice: "number",
+    lastPrice: "number",
+    leverage: "number?",
+    realizedPnl: "number",
+    lastUpdateTimestamp: "number",
+  });
+  hasTime(exchange, position);
+  assert.equal(position.symbol, symbol);
+  assert.ok(["long", "short"].includes(position.side));
+  positive(position, "contracts", "contractSize", "entryPrice", "lastPrice");
+  assert.equal(position.unrealizedPnl, undefined);
+}
+
 export function checkBalance(exchange: perpd, balance: Dict): void {
   hasFormat(balance, { info: "object", free: "object", used: "object", total: "object" });
   hasTime(exchange, balance);

@@ -123,7 +123,7 @@ const PUBLIC_CHANNELS: Record<string, object> = {
   ticker: { symbol: "BTC-PERP" },
   klines: { symbol: "BTC-PERP", interval: "1m" },
 };
-const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "balance", "transfers", "funding"];
+const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "positions-history", "balance", "transfers", "funding"];
 /** Each with what would be taken from the account; `:order` as above. */
 const OPS: Record<string, object> = {
   "order.place": ORDER,

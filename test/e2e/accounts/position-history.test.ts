@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import type { ClosedPosition, Page } from "../../../src/client/types.ts";
 import { sum } from "../support/decimal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 
@@ -154,6 +155,47 @@ test("the list is the same after kill -9, and a position that was open then is w
   const balance = await alice.balance();
   const earned = (await closedOf(alice)).map(({ netPnl }) => netPnl);
   assert.equal(balance.walletBalance, sum("100000", ...earned));
+});
+
+test("the channel sends each position that is closed as the list shows it, also after kill -9", async () => {
+  const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
+  for (const [symbol, price] of PRICES) await operator.setIndex(symbol, price);
+  const round = async (symbol: string, price: string, exit: string): Promise<void> => {
+    await bob.sell("0.1", price, { symbol });
+    await alice.buy("0.1", price, { symbol });
+    await bob.buy("0.1", exit, { symbol });
+    await alice.sell("0.1", exit, { symbol });
+  };
+  await round("BTC-PERP", "65000", "65010");
+  const client = await SocketClient.openAs(server.wsUrl, alice.token);
+  await client.subscribe({ channel: "positions-history" }, { channel: "positions-history", symbol: "ETH-PERP" });
+  const sent = (symbol?: string) =>
+    client.ofChannel("positions-history").filter((message) => message.symbol === symbol);
+  await until("the snapshots", () => sent().length + sent("ETH-PERP").length === 2);
+  assert.deepEqual([sent()[0]?.data, sent("ETH-PERP")[0]?.data], [await closedOf(alice), []]);
+  await round("ETH-PERP", "3000", "3001");
+  await round("BTC-PERP", "65000", "64990");
+  await until("the updates", () => sent().length === 3 && sent("ETH-PERP").length === 2);
+  const rows = (symbol?: string) => sent(symbol).flatMap(({ data }) => data);
+  assert.deepEqual(rows(), (await closedOf(alice)).reverse());
+  assert.deepEqual(rows("ETH-PERP"), await closedOf(alice, "?symbol=ETH-PERP"));
+  const [snapshot, ...updates] = sent();
+  assert.deepEqual(
+    updates.map(({ type, sequence, prevSequence, data }) => [type, sequence, prevSequence, data.length]),
+    [
+      ["UPDATE", updates[0]?.data[0]?.sequence, snapshot?.sequence, 1],
+      ["UPDATE", updates[1]?.data[0]?.sequence, updates[0]?.sequence, 1],
+    ],
+  );
+  await client.close();
+  await server.kill();
+  await server.start();
+  operator = new Operator(server);
+  const after = await SocketClient.openAs(server.wsUrl, alice.token);
+  await after.subscribe({ channel: "positions-history" });
+  await until("the snapshot", () => after.ofChannel("positions-history").length === 1);
+  assert.deepEqual(after.ofChannel("positions-history")[0]?.data, rows());
+  await after.close();
 });
 
 test("without a fund the bankrupt account reads LIQUIDATION, and the account that was closed against it ADL", async (t) => {

@@ -33,7 +33,7 @@ const STEPS_PER_LOOK = 20;
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const PROGRESS = ["PENDING", "SENT", "COMPLETED"];
 /** A snapshot has the last hundred rows. */
-const RECENT = ["fills", "transfers", "funding"];
+const RECENT = ["fills", "positions-history", "transfers", "funding"];
 const OPEN = ["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"];
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
@@ -42,7 +42,16 @@ type Received = any;
 test("a long-time subscriber has the same state as a new one, for random orders", async () => {
   const seen = new Map<string, number>();
   for (let run = 0; run < RUNS; run++) await follow(seed + run, seen);
-  for (const channel of ["orderbook", "orders", "fills", "positions", "balance", "transfers", "funding"])
+  for (const channel of [
+    "orderbook",
+    "orders",
+    "fills",
+    "positions",
+    "positions-history",
+    "balance",
+    "transfers",
+    "funding",
+  ])
     assert.ok((seen.get(channel) ?? 0) > 100, `${seen.get(channel)} messages of ${channel}`);
 });
 
@@ -165,6 +174,8 @@ function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
       [{ ...nothing, channel: "orders", instrument: free! }, account],
       [{ ...nothing, channel: "fills" }, account],
       [{ ...nothing, channel: "positions" }, account],
+      [{ ...nothing, channel: "positions-history" }, account],
+      [{ ...nothing, channel: "positions-history", instrument: odd! }, account],
       [{ ...nothing, channel: "balance" }, account],
       [{ ...nothing, channel: "transfers" }, account],
       [{ ...nothing, channel: "funding" }, account],
@@ -215,6 +226,9 @@ class Follower implements Subscriber {
         return;
       case "funding":
         for (const payment of message.data) this.tell(`${payment.symbol} ${payment.fundingTime}`, payment);
+        return;
+      case "positions-history":
+        for (const position of message.data) this.tell(position.positionId, position);
         return;
       case "positions":
         for (const position of message.data) set(position.symbol, position, position.size !== "0");

@@ -42,6 +42,7 @@ export const EMPTY_STATE: SymbolSummary = {
 
 export const EMPTY_HISTORY: StreamHistory = {
   candles: () => [],
+  closedPositionsOf: () => ({ data: [], nextCursor: null }),
   fillsOf: () => ({ data: [], nextCursor: null }),
   fundingOf: () => ({ data: [], nextCursor: null }),
   transfersOf: () => ({ data: [], nextCursor: null }),

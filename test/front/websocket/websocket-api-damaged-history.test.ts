@@ -14,12 +14,14 @@ test("an unreadable history closes the sockets that need it, and no others", asy
   };
   const history = {
     candles: () => read([traded(START, 100)]),
+    closedPositionsOf: () => read({ data: [], nextCursor: null }),
     fillsOf: () => read({ data: [], nextCursor: null }),
     fundingOf: () => read({ data: [], nextCursor: null }),
     transfersOf: () => read({ data: [], nextCursor: null }),
   };
   const { connect, engine, logged } = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, history);
-  const [watcher, trader, payer, saver, other] = [connect(), connect(), connect(), connect(), connect()];
+  const [watcher, trader, payer, saver] = [connect(), connect(), connect(), connect()];
+  const [closer, other] = [connect(), connect()];
   other.say(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   watcher.say(subscribe(KLINES));
   trader.say({ op: "auth", token: "alice" });
@@ -28,12 +30,14 @@ test("an unreadable history closes the sockets that need it, and no others", asy
   payer.say(subscribe({ channel: "funding" }));
   saver.say({ op: "auth", token: "alice" });
   saver.say(subscribe({ channel: "transfers" }));
+  closer.say({ op: "auth", token: "alice" });
+  closer.say(subscribe({ channel: "positions-history" }));
   assert.ok(engine.answer(() => []));
-  for (let transactions = 0; transactions < 4; transactions++) await nextTurn();
-  for (const client of [watcher, trader, payer, saver])
+  for (let transactions = 0; transactions < 5; transactions++) await nextTurn();
+  for (const client of [watcher, trader, payer, saver, closer])
     assert.deepEqual(client.closedWith, { code: 1011, reason: "INTERNAL" });
   assert.equal(other.closedWith, null);
-  assert.equal(logged.length, 4);
+  assert.equal(logged.length, 5);
 
   isDamaged = false;
   const again = connect();

@@ -6,9 +6,11 @@ import type { Page } from "../../../store/database/pages.ts";
 import type { History } from "../../../store/history/history.ts";
 import type { MarketData } from "../../exchange/market.ts";
 import type { Transfers } from "../../exchange/transfers.ts";
+import { closedPositionJson } from "../../json/closed-position-json.ts";
 import { fillJson } from "../../json/json-writers.ts";
 import { fundingPaymentJson } from "../../json/risk-json.ts";
 import { waitForReadSlot } from "../../routing/paging.ts";
+import type { ClosedQuery, ClosedRow } from "./position-history-stream.ts";
 import { type RecentQuery, SNAPSHOT_ROWS } from "./recent-stream.ts";
 
 /** When too many requests wait for the history, a stream retries after this. */
@@ -17,7 +19,7 @@ const HISTORY_RETRY_MS = 250;
 /** Bounds the search for rows of one symbol. A page reads some thousand rows of all symbols. */
 const MAX_PAGES = 40;
 
-export type AccountHistorySource = Pick<History, "fillsOf" | "fundingOf" | "transfersOf">;
+export type AccountHistorySource = Pick<History, "closedPositionsOf" | "fillsOf" | "fundingOf" | "transfersOf">;
 
 /** The rows of an account for the snapshot of a stream: the last hundred in the history, oldest first. */
 export class AccountHistory {
@@ -47,6 +49,38 @@ export class AccountHistory {
       this.history.fundingOf(accountId, { ...query, instrumentId }),
     );
     return found.map((entry) => fundingPaymentJson(this.instrument(entry.payment.instrumentId), entry));
+  }
+
+  /** `instrument` null: all of them. */
+  async closedPositionsOf(accountId: number, instrument: Instrument | null, wanted: RecentQuery): Promise<string[]> {
+    const instrumentId = instrument?.id;
+    const found = await this.readNewest(wanted, (query) =>
+      this.history.closedPositionsOf(accountId, { ...query, instrumentId }),
+    );
+    return found.map((position) => closedPositionJson(this.instrument(position.instrumentId), position));
+  }
+
+  /** All that were closed since `wanted.afterSequence`, oldest first. `instrument` null: of all symbols. */
+  async closedPositionsSince(
+    accountId: number,
+    instrument: Instrument | null,
+    wanted: ClosedQuery,
+  ): Promise<ClosedRow[]> {
+    const { afterSequence, throughSequence, startTime, isCanceled } = wanted;
+    const rows: ClosedRow[] = [];
+    let cursor: string | undefined;
+    await this.historyCaughtUp();
+    do {
+      await waitForReadSlot();
+      if (isCanceled()) return [];
+      const query = { throughSequence, startTime, limit: SNAPSHOT_ROWS, cursor, instrumentId: instrument?.id };
+      const page = this.history.closedPositionsOf(accountId, query);
+      for (const position of page.data)
+        if (position.sequence > afterSequence)
+          rows.push([position.sequence, closedPositionJson(this.instrument(position.instrumentId), position)]);
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return rows.reverse();
   }
 
   /** Deposits, then withdrawals, in the state of the last released transaction. The history may be ahead of it. */

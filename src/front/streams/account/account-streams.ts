@@ -1,8 +1,11 @@
 import type { Engine, ReleasedTransaction } from "../../../actor/engine/engine.ts";
+import { must } from "../../../assert.ts";
 import type { Event as ExchangeEvent } from "../../../core/protocol/events.ts";
+import { closesPosition } from "../../../store/history/position-records.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { AppendOnlyStream } from "./append-only-stream.ts";
 import type { BalanceStream } from "./balance-stream.ts";
+import type { PositionHistoryStream } from "./position-history-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
 import type { TransferStream } from "./transfer-stream.ts";
 
@@ -12,6 +15,7 @@ export class AccountStreams {
   balance: BalanceStream | null = null;
   transfers: TransferStream | null = null;
   readonly positions = new Set<PositionStream>();
+  readonly positionHistory = new Set<PositionHistoryStream>();
   readonly funding = new Set<AppendOnlyStream>();
   /** Tracked while the account has a stream of orders or fills. */
   orders: AccountOrders | null = null;
@@ -23,8 +27,9 @@ export class AccountStreams {
   }
 
   get isIdle(): boolean {
-    const { balance, transfers, positions, funding, orders } = this;
-    return balance === null && transfers === null && positions.size === 0 && funding.size === 0 && orders === null;
+    const { balance, transfers, positions, positionHistory, funding, orders } = this;
+    const open = positions.size + positionHistory.size + funding.size;
+    return balance === null && transfers === null && open === 0 && orders === null;
   }
 
   trackOrders(): AccountOrders {
@@ -42,6 +47,7 @@ export class AccountStreams {
     this.balance?.markStale();
     for (const stream of this.positions) stream.markStale(transaction.actorId);
     this.orders?.apply(event, transaction);
+    if (this.positionHistory.size > 0 && closesPosition(event, this.accountId)) this.noteClosed(transaction);
   }
 
   priceMoved(instrumentId: number): void {
@@ -49,11 +55,25 @@ export class AccountStreams {
     for (const stream of this.positions) stream.priceMoved(instrumentId);
   }
 
+  /** Time has passed: reads what cannot be read after every event. */
+  tick(): void {
+    for (const stream of this.positionHistory) stream.tick();
+  }
+
   flush(): void {
     this.balance?.flush();
     this.transfers?.flush();
     for (const stream of this.positions) stream.flush();
+    for (const stream of this.positionHistory) stream.flush();
     for (const stream of this.funding) stream.flush();
     this.orders?.flush();
+  }
+
+  private noteClosed({ actorId, sequence, time }: ReleasedTransaction): void {
+    const instrument = must(
+      this.engine.instruments.find(({ id }) => id === actorId),
+      "the symbol of a trade",
+    );
+    for (const stream of this.positionHistory) if (stream.covers(instrument)) stream.noteClosed(sequence, time);
   }
 }
