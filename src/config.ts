@@ -1,5 +1,6 @@
 import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
+import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
@@ -105,7 +106,10 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
   const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
-  const config: Config = { ...rest, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
+  checkInstruments(rest.instruments);
+  const ageBound = { maxIndexAgeMs, isOperator: rest.priceSource === "operator" };
+  const instruments = rest.instruments.map((setting) => makeSafe(setting, ageBound));
+  const config: Config = { ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);
   for (const { symbol, maxOpenOrders } of config.instruments)
@@ -113,19 +117,34 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
       throw new ConfigError(
         `instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for; lower it or raise ringBytes`,
       );
-  checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")
     warnings.push("priceSource is operator but operatorToken is empty: nobody can set an index price");
   if (config.priceSource === "feed") checkFeed(config);
-  const paceMs = { simulated: SIMULATED_PACE_MS, feed: config.feed.pollMs, operator: 0 }[config.priceSource];
-  if (config.maxIndexAgeMs <= paceMs)
-    warnings.push(`maxIndexAgeMs: ${config.maxIndexAgeMs} is too low for index prices that come every ${paceMs} ms`);
+  warnings.push(...warningsOfAge(config));
   const actors = config.instruments.length + 1;
   if (config.workers > actors) {
     warnings.push(`workers: ${config.workers} is more than the number of symbols plus one; using ${actors}`);
     return { config: { ...config, workers: actors }, warnings };
   }
   return { config, warnings };
+}
+
+/** Of index prices that come too rarely for how old they may be, and of ages that do not fit the leverage. */
+function warningsOfAge({ priceSource, feed, maxIndexAgeMs, instruments }: Config): string[] {
+  const paceMs = { simulated: SIMULATED_PACE_MS, feed: feed.pollMs, operator: 0 }[priceSource];
+  if (maxIndexAgeMs <= paceMs)
+    return [`maxIndexAgeMs: ${maxIndexAgeMs} is too low for index prices that come every ${paceMs} ms`];
+  const tooRare = instruments.filter(({ maxIndexAgeSeconds = 0 }) => maxIndexAgeSeconds * 1000 <= paceMs);
+  if (tooRare.length > 0) {
+    const ages = tooRare.map(({ symbol, maxIndexAgeSeconds }) => `${symbol}: ${maxIndexAgeSeconds} s`).join(", ");
+    return [`instruments: ${ages} is too low a maxIndexAgeSeconds for index prices that come every ${paceMs} ms`];
+  }
+  const unsafe = instruments.map(unsafeAge).filter((text) => text !== null);
+  if (unsafe.length === 0) return [];
+  return [
+    `maxIndexAgeMs: at ${maxIndexAgeMs} an index price may be older than the leverage allows (${unsafe.join(", ")}); ` +
+      "set maxIndexAgeSeconds of these instruments and send prices that often",
+  ];
 }
 
 function quantaOf(name: string, amount: string): Quanta {
@@ -152,10 +171,10 @@ function checkFeed({ feed, instruments }: Config): void {
         );
 }
 
-function checkInstruments(config: Config): void {
+function checkInstruments(instruments: Config["instruments"]): void {
   const ids = new Set<number>();
   const symbols = new Set<string>();
-  for (const instrument of config.instruments) {
+  for (const instrument of instruments) {
     const { id, symbol } = instrument;
     if (ids.has(id))
       throw new ConfigError(`instruments: the id ${id} (${symbol}) is used twice; give each instrument its own`);

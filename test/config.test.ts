@@ -191,7 +191,7 @@ test("the configuration file that docs/operating/settings.md shows is one, with 
   const json = page.split("```json\n")[1]?.split("```")[0];
   const invocation = loadConfig(["start", "--config", file(json)], {});
   assert.ok(invocation.kind === "start");
-  assert.deepEqual(invocation.config.instruments, DEFAULT_INSTRUMENTS.slice(0, 1));
+  assert.deepEqual(invocation.config.instruments, start([]).instruments.slice(0, 1));
 });
 
 test("a feed whose settings contradict each other is refused", () => {
@@ -252,7 +252,17 @@ test("settings that are valid but probably not meant so give a warning", () => {
   const rows: [args: string[], warning: RegExp | null, workers: number][] = [
     [[], null, 1],
     [["--price-source", "operator"], /nobody can set an index price/, 1],
-    [["--price-source", "operator", "--operator-token", "t"], null, 1],
+    [
+      ["--price-source", "operator", "--operator-token", "t"],
+      /^maxIndexAgeMs: at 600000 .*\(BTC-PERP at 100x: 6 s, ETH-PERP at 100x: 6 s, SOL-PERP at 50x: 11 s\)/,
+      1,
+    ],
+    [["--config", file({ maxIndexAgeMs: 6000, priceSource: "operator", operatorToken: "t" })], null, 1],
+    [
+      ["--config", file({ instruments: [{ ...BTC, maxIndexAgeSeconds: 2 }], priceSource: "feed" })],
+      /^instruments: BTC-PERP: 2 s is too low a maxIndexAgeSeconds for index prices that come every 2000 ms/,
+      1,
+    ],
     [["--config", file({ maxIndexAgeMs: 1000 })], /maxIndexAgeMs: 1000 is too low .* every 1000 ms/, 1],
     [["--config", file({ maxIndexAgeMs: 1001 })], null, 1],
     [["--config", file({ maxIndexAgeMs: 1500, priceSource: "feed" })], /maxIndexAgeMs: 1500 .* every 2000 ms/, 1],
@@ -266,6 +276,86 @@ test("settings that are valid but probably not meant so give a warning", () => {
     assert.equal(invocation.config.workers, workers);
     if (warning === null) assert.deepEqual(invocation.warnings, []);
     else assert.match(invocation.warnings.join(), warning);
+  }
+});
+
+test("what an instrument leaves out of its price guards is as much as its leverage allows", () => {
+  const [tier] = BTC.riskTiers;
+  const rows: [changes: object, guards: object][] = [
+    [{}, { indexJumpLimit: "0.0075", breakerLimit: "0.15", maxMovePerSecond: "0.0008", maxIndexAgeSeconds: 6 }],
+    [{ indexJumpLimit: undefined }, { indexJumpLimit: "0.0075" }],
+    [
+      { indexJumpLimit: "0.001", breakerLimit: "0.02" },
+      { indexJumpLimit: "0.001", breakerLimit: "0.02" },
+    ],
+    [{ maxMovePerSecond: undefined }, { maxMovePerSecond: "0.001", maxIndexAgeSeconds: 4 }],
+    [{ maxIndexAgeSeconds: 3 }, { maxIndexAgeSeconds: 3 }],
+    [{ riskTiers: [tier] }, { breakerLimit: "0.008" }],
+    [
+      { riskTiers: [{ ...tier, maxLeverage: 5, maintenanceMarginRate: "0.1" }], defaultLeverage: 5 },
+      { indexJumpLimit: "0.0075", maxIndexAgeSeconds: 10 },
+    ],
+  ];
+  for (const [changes, guards] of rows) {
+    const [instrument] = start(["--config", file({ instruments: [{ ...BTC, ...changes }] })]).instruments;
+    assert.deepEqual({ ...instrument, ...guards }, instrument, JSON.stringify(changes));
+  }
+});
+
+test("an index price may be as old as the operator's server allows, unless the instrument says less", () => {
+  const operator = { priceSource: "operator", operatorToken: "t" };
+  const ages = (more: object) => start(["--config", file({ ...operator, ...more })]).instruments.map(age);
+  const age = ({ maxIndexAgeSeconds }: Config["instruments"][number]) => maxIndexAgeSeconds;
+  assert.deepEqual(ages({}), [600, 600, 600]);
+  assert.deepEqual(ages({ maxIndexAgeMs: 500 }), [0.5, 0.5, 0.5]);
+  assert.deepEqual(ages({ instruments: [{ ...BTC, maxIndexAgeSeconds: 5 }, ETH] }), [5, 600]);
+  assert.deepEqual(start([]).instruments.map(age), [6, 6, 10], "of simulated prices");
+});
+
+test("settings that are not safe at the leverage they allow are refused with the nearest that is", () => {
+  const [tier, ...tiers] = BTC.riskTiers;
+  const rows: [changes: object, says: RegExp, nearest: object][] = [
+    [
+      { maxIndexAgeSeconds: 10 },
+      /^instruments: BTC-PERP\.maxIndexAgeSeconds: 10 is not safe at 100x; use at most 6$/,
+      { maxIndexAgeSeconds: 6 },
+    ],
+    [
+      { indexJumpLimit: "0.1" },
+      /^instruments: BTC-PERP\.indexJumpLimit: 0\.1 is not safe at 100x; use at most 0\.0075$/,
+      { indexJumpLimit: "0.0075" },
+    ],
+    [
+      { indexJumpLimit: "0" },
+      /BTC-PERP\.indexJumpLimit: 0, which sets no limit, is not safe at 100x; use at most 0\.0075$/,
+      { indexJumpLimit: "0.0075" },
+    ],
+    [
+      { breakerLimit: "0.25" },
+      /BTC-PERP\.breakerLimit: 0\.25 is not safe at 100x; use at most 0\.198$/,
+      { breakerLimit: "0.198" },
+    ],
+    [
+      { maxMovePerSecond: "0.003" },
+      /BTC-PERP\.riskTiers\[0\]\.maintenanceMarginRate: 0\.004 is too low, because the index may move by 0\.003 .* at least 0\.006$/,
+      {
+        ...{ maxMovePerSecond: "0.003", indexJumpLimit: undefined },
+        riskTiers: [{ ...tier, maintenanceMarginRate: "0.006" }, ...tiers],
+      },
+    ],
+    [
+      { maxMovePerSecond: "0.006" },
+      /BTC-PERP\.riskTiers\[0\]\.maxLeverage: 100 is too high, because the index may move by 0\.006 .* at most 83$/,
+      {
+        ...{ maxMovePerSecond: "0.006", indexJumpLimit: undefined },
+        riskTiers: [{ ...tier, maxLeverage: 83, maintenanceMarginRate: "0.012" }, ...tiers.slice(1)],
+      },
+    ],
+    [{ maxMovePerSecond: "0" }, /BTC-PERP\.maxMovePerSecond: above 0$/, { maxMovePerSecond: "0.000001" }],
+  ];
+  for (const [changes, says, nearest] of rows) {
+    assert.match(refusal(["--config", file({ instruments: [{ ...BTC, ...changes }] })]), says);
+    start(["--config", file({ instruments: [{ ...BTC, ...nearest }] })]);
   }
 });
 

@@ -58,6 +58,8 @@ const InstrumentSetting = Type.Object(
     lastTriggerLimit: Type.Optional(decimal()),
     indexJumpLimit: Type.Optional(decimal()),
     breakerLimit: Type.Optional(decimal()),
+    maxMovePerSecond: Type.Optional(decimal()),
+    maxIndexAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
     breakerMode: Type.Optional(Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY"])),
     breakerSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
     riskTiers: Type.Array(RiskTierSetting, { minItems: 1, maxItems: 32 }),
@@ -128,7 +130,7 @@ export const SETTINGS = Type.Object(
         minimum: 0,
         maximum: 2 ** 31,
         description:
-          "maximum age of an index price, in ms; with an older one positions cannot grow and nobody is liquidated; 0 = 10 s, or 10 min with the price source operator",
+          "maximum age of an index price, in ms, for every instrument (an instrument may set less); with an older one positions cannot grow and nobody is liquidated; 0 = 10 s, or 10 min with the price source operator",
       }),
     ),
     seed: Type.Integer(

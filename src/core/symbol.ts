@@ -108,7 +108,7 @@ export class SymbolActor implements Actor {
     this.actorId = instrument.id;
     this.marginTable = marginTable;
     this.state = new SymbolState(instrument, marginTable);
-    if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
+    if (settings !== undefined) this.state.maxIndexAgeMs = Math.min(this.state.maxIndexAgeMs, settings.maxIndexAgeMs);
     const checks = new OrderChecks(this.state);
     const margin = new MarginReservation(this.state);
     const execution = new OrderExecution(this.state, margin);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { type Config, loadConfig } from "../../src/config.ts";
+import { PPM } from "../../src/core/base/units.ts";
 import { compileInstrument, type Instrument } from "../../src/core/protocol/instrument.ts";
 import { SimulatedPrice } from "../../src/sandbox/price-source.ts";
 
@@ -48,6 +50,20 @@ test("the price moves a plausible amount in most seconds", () => {
     const moves = ticks.slice(1).map((now, i) => Math.abs(now / ticks[i]! - 1));
     assert.ok(Math.max(...moves) < 0.005, `${instrument.symbol}: ${Math.max(...moves)} in a second`);
     assert.ok(moves.filter((move) => move > 0).length > 3000, instrument.symbol);
+  }
+});
+
+test("simulated prices pass the guards of the default instruments", () => {
+  const { instruments } = (loadConfig(["start"], {}) as { config: Config }).config;
+  for (const instrument of instruments.map(compileInstrument)) {
+    const ticks = path(instrument, 7, 0, 6 * 3600);
+    const moves = (seconds: number) =>
+      ticks.slice(seconds).map((now, i) => (Math.abs(now / (ticks[i] as number) - 1) * PPM) / Math.sqrt(seconds));
+    const { symbol, indexJumpPpm, breakerPpm, movePpm } = instrument;
+    assert.ok(Math.max(...moves(1)) < indexJumpPpm, `${symbol} would wait for confirmation`);
+    assert.ok(Math.max(...moves(60)) * Math.sqrt(60) < breakerPpm, `${symbol} would be halted`);
+    const isPlausible = (move: number) => move <= movePpm;
+    assert.ok(moves(5).filter(isPlausible).length > 0.999 * ticks.length, `${symbol} moves further than it may`);
   }
 });
 

@@ -47,6 +47,10 @@ export interface InstrumentConfig {
   /** The trading status that it sets, and for how long. Defaults REDUCE_ONLY, 60. */
   breakerMode?: "REDUCE_ONLY" | "CANCEL_ONLY";
   breakerSeconds?: number;
+  /** The largest move of the index that is plausible within a second, as a rate. Over t seconds it is √t times as much. */
+  maxMovePerSecond?: string;
+  /** With an older index price the symbol takes no new risk. Default: no bound but the server's. */
+  maxIndexAgeSeconds?: number;
   riskTiers: RiskTierConfig[];
 }
 
@@ -104,6 +108,10 @@ export interface Instrument {
   breakerPpm: RatePpm;
   breakerMode: number;
   breakerMs: number;
+  /** 0 = not known. */
+  movePpm: RatePpm;
+  /** Infinity = no bound of the instrument's own. */
+  maxIndexAgeMs: number;
   defaultLeverage: number;
   maxLeverage: number;
   riskTiers: RiskTier[];
@@ -155,6 +163,8 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
     breakerMs: (config.breakerSeconds ?? 60) * 1000,
+    movePpm: configPpm(config.maxMovePerSecond ?? "0", `${name}.maxMovePerSecond`),
+    maxIndexAgeMs: (config.maxIndexAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000,
     defaultLeverage: config.defaultLeverage,
     maxLeverage: riskTiers[0].maxLeverage,
     riskTiers,

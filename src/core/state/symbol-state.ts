@@ -71,7 +71,7 @@ export class SymbolState {
   /** So many prices in a row agree on it. */
   pendingIndexCount = 0;
   /** With an older index the symbol takes no new risk and liquidates nobody. */
-  maxIndexAgeMs = Number.POSITIVE_INFINITY;
+  maxIndexAgeMs: number;
   /** A number of the symbol's own snapshot row has changed since the last snapshot. */
   changed = false;
   /** A price or a trigger has changed since the end of a transaction last compared them: see Conditional.notePrices. */
@@ -80,6 +80,7 @@ export class SymbolState {
   constructor(instrument: Instrument, marginTable: MarginTable) {
     this.instrument = instrument;
     this.marginTable = marginTable;
+    this.maxIndexAgeMs = instrument.maxIndexAgeMs;
     this.positions = new Positions(instrument.defaultLeverage);
     this.open = new OpenOrders(instrument, this.positions);
     this.orders = this.open.orders;

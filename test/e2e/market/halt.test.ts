@@ -182,7 +182,7 @@ test("a guarded price jump needs two confirmations and then trips the circuit br
   const put = (at: string, guarded: boolean) => ["PUT", "/operator/index/BTC-PERP", { price: at, guarded }] as const;
   await operator.call(200, ...put("65000", true));
   const error = await operator.refused("PRICE_JUMP", ...put("50000", true));
-  assert.deepEqual(error.details, { index: "65000", limitRate: "0.1", missing: 2 });
+  assert.deepEqual(error.details, { index: "65000", limitRate: "0.0075", missing: 2 });
   await operator.refused("PRICE_JUMP", ...put("50010", true));
   await operator.call(200, ...put("50005", true));
   const [tripped, reason] = await status();
