@@ -30,6 +30,16 @@ export const balance: Command = {
   },
 };
 
+export const marginCall: Command = {
+  name: "margin-call",
+  usage: "[RATIO]",
+  summary: "show or set the margin ratio at which `stream margin-calls` warns of liquidation",
+  async run({ client, positionals: [ratio], terminal: { print }, asJson }) {
+    const setting = ratio === undefined ? await client.marginCall() : await client.setMarginCall(ratio);
+    print(asJson ? JSON.stringify(setting) : setting.ratio);
+  },
+};
+
 export const positions: Command = {
   name: "positions",
   summary: "open positions",

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { PerpdClient } from "../client/client.ts";
-import { balance, deposit, fills, ledger, orders, positionHistory, positions } from "./account.ts";
+import { balance, deposit, fills, ledger, marginCall, orders, positionHistory, positions } from "./account.ts";
 import { type Command, errorLines, UsageError, type Values } from "./command.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { book, markets } from "./market.ts";
@@ -13,6 +13,7 @@ export const COMMANDS: readonly Command[] = [
   markets,
   book,
   balance,
+  marginCall,
   positions,
   positionHistory,
   orders,

@@ -5,7 +5,16 @@ import { type Command, count, oneOf, text, UsageError, type Values } from "./com
 import { DONE, type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
-const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "POSITIONS-HISTORY", "BALANCE", "TRANSFERS", "FUNDING"] as const;
+const PRIVATE = [
+  "ORDERS",
+  "FILLS",
+  "POSITIONS",
+  "POSITIONS-HISTORY",
+  "BALANCE",
+  "TRANSFERS",
+  "FUNDING",
+  "MARGIN-CALLS",
+] as const;
 
 export const stream: Command = {
   name: "stream",
@@ -128,6 +137,11 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
         return message.data.map(
           (row) => `${at(row.updatedAt)}  ${row.kind}  ${row.amount} ${row.asset}  ${row.status}`,
         );
+      case "margin-calls":
+        return message.data.map(({ time, symbol, active, ratio, threshold }) => {
+          const what = `${symbol ?? "cross"}  margin ratio ${ratio ?? "without equity"}`;
+          return `${at(time)}  ${what}  ${active ? paint("red", `call at ${threshold}`) : "call ended"}`;
+        });
       case "funding":
         return message.data.map((row) => {
           const what = `${signed(paint, row.amount)} for ${row.positionSize} at ${row.fundingRate}`;

@@ -204,6 +204,16 @@ export class PerpdClient {
     return this.requests.get("/account/balance");
   }
 
+  /** The margin ratio at which the account gets a margin call. */
+  marginCall(): Promise<api.MarginCallSetting> {
+    return this.requests.get("/account/margin-call");
+  }
+
+  /** Sets that ratio, from "0.01" to "0.99". The channel `margin-calls` sends the calls. */
+  setMarginCall(ratio: string): Promise<api.MarginCallSetting> {
+    return this.requests.post("/account/margin-call", { ratio }, REPEATABLE);
+  }
+
   /** The account's trades, newest first, one page per call. */
   fills(query: api.FillsQuery = {}): Promise<api.FillList> {
     return this.requests.get("/account/trades", query);

@@ -47,6 +47,8 @@ export type PositionHistoryQuery = Static<typeof positionHistory.PositionHistory
 export type ClosedPosition = Static<typeof positionHistory.ClosedPosition>;
 export type ClosedPositionList = Static<typeof positionHistory.ClosedPositionList>;
 export type Balance = Static<typeof account.Balance>;
+export type MarginCallSetting = Static<typeof account.MarginCallSetting>;
+export type MarginCall = Static<typeof account.MarginCall>;
 export type LedgerQuery = Static<typeof account.LedgerQuery>;
 export type LedgerEntry = Static<typeof account.LedgerEntry>;
 export type LedgerList = Static<typeof account.LedgerList>;
@@ -189,7 +191,14 @@ export interface TransfersMessage extends StreamMessage {
   data: Transfer[];
 }
 
+/** Snapshot: the active calls. Update: each call that begins or ends. */
+export interface MarginCallsMessage extends StreamMessage {
+  channel: "margin-calls";
+  data: MarginCall[];
+}
+
 export type ChannelMessage =
+  | MarginCallsMessage
   | OrderBookMessage
   | TradesMessage
   | LiquidationsMessage

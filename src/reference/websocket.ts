@@ -20,7 +20,7 @@ export function channelsPage(): string {
       .join(", ");
   const overview = table(
     ["channel", "who may subscribe", "parameters"],
-    names.map((name) => [`[${code(name)}](#${name})`, who(name), parameters(name)]),
+    names.map((name) => [`[${code(name)}](#${anchor(name)})`, who(name), parameters(name)]),
   );
   return page(
     "WebSocket channels",

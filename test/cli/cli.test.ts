@@ -44,6 +44,8 @@ test("an order rests, is listed, trades and is canceled", async () => {
   assert.match(book, /65010 +0\.3/);
   assert.match(book, /sequence +\d+/);
   assert.match(await out("balance"), /^equity +\d+(\.\d+)? USDC\n(.*\n)*available +\d/);
+  assert.equal(await out("margin-call"), "0.8\n");
+  assert.equal(await out("margin-call", "0.7"), "0.7\n");
   assert.match(await out("max-size", "BTC-PERP", "65000"), /^side +quantity +limited by\nBUY +\d.* +[A-Z_]+\nSELL +\d/);
   assert.match(await out("max-size", "BTC-PERP", "market", "--reduce-only"), /SELL +0 +REDUCE_ONLY_NO_POSITION\n$/);
   assert.match(await out("markets"), /BTC-PERP +TRADING +65010 +65000/);

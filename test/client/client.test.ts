@@ -84,6 +84,8 @@ test("each method sends the request that the API documents", async () => {
       { amount: "-5", reference: "r" },
     ],
     [() => client.balance(), "GET /v1/account/balance"],
+    [() => client.marginCall(), "GET /v1/account/margin-call"],
+    [() => client.setMarginCall("0.7"), "POST /v1/account/margin-call", { ratio: "0.7" }],
     [() => client.fills({ startTime: 1, endTime: 2 }), "GET /v1/account/trades?startTime=1&endTime=2"],
     [() => client.deposit({ asset: "USDC", amount: "1" }), "POST /v1/account/deposit", { asset: "USDC", amount: "1" }],
     [() => client.withdraw({ asset: "USDC", amount: "1", address: "0xA" }), "POST /v1/account/withdraw"],

@@ -4,7 +4,7 @@ import type { MarginTable } from "../accounts/margin-table.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";
-import type { Quanta, TimeMs } from "../base/units.ts";
+import type { Quanta, RatePpm, TimeMs } from "../base/units.ts";
 import type { SnapshotWriter } from "../protocol/actor.ts";
 import {
   AccountOpened,
@@ -13,6 +13,7 @@ import {
   KeyRevoked,
   type LedgerEvent,
   LedgerUnsound,
+  MarginCallSet,
   SessionClosed,
   SessionOpened,
   WithdrawalCompleted,
@@ -31,6 +32,8 @@ export interface Key {
   readonly record: KeyRecord;
 }
 
+/** The margin ratio of a margin call, for accounts that have not set one. */
+const DEFAULT_MARGIN_CALL_PPM = 800_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The ledger's accounts, balances, sessions, keys and transfers, and how each event changes them. */
@@ -57,6 +60,8 @@ export class LedgerState {
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
   /** Each account's deposits on its latest UTC day with a deposit. */
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
+  /** The margin ratio of a margin call, of accounts that have set one. */
+  private readonly marginCalls = new Map<number, RatePpm>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
 
   constructor(marginTable: MarginTable) {
@@ -89,6 +94,17 @@ export class LedgerState {
   depositedOnDay(accountId: number, time: TimeMs): Quanta {
     const entry = this.daily.get(accountId);
     return entry !== undefined && entry.day === Math.floor(time / DAY_MS) ? entry.quanta : 0;
+  }
+
+  /** The margin ratio at which the account gets a margin call. */
+  marginCallPpm(accountId: number): RatePpm {
+    return this.marginCalls.get(accountId) ?? DEFAULT_MARGIN_CALL_PPM;
+  }
+
+  /** For the audit: an account and the ratio that it has set on each line, by account. */
+  marginCallLines(): string[] {
+    const sorted = [...this.marginCalls].sort(([a], [b]) => a - b);
+    return sorted.map(([accountId, ratioPpm]) => `${accountId} margin call ${ratioPpm}`);
   }
 
   apply(event: LedgerEvent, time: TimeMs): void {
@@ -126,6 +142,10 @@ export class LedgerState {
       case WithdrawalSent.code:
       case WithdrawalCompleted.code:
         this.progressed(event, time);
+        break;
+      case MarginCallSet.code:
+        this.marginCalls.set(event.accountId, event.ratioPpm);
+        this.touchAccount(event.accountId);
         break;
       case LedgerUnsound.code:
         break; // The gateway acts on it.
@@ -198,6 +218,7 @@ export class LedgerState {
         const account = row as MessageOf<typeof AccountRow>;
         if (isCustomer(account.accountId)) this.openAccount(account.accountId, account.address, account.balanceQuanta);
         else this.balances[account.accountId] = account.balanceQuanta;
+        if (account.marginCallPpm !== 0) this.marginCalls.set(account.accountId, account.marginCallPpm);
         break;
       }
       case "sessions":
@@ -303,6 +324,7 @@ export class LedgerState {
     row.accountId = accountId;
     row.address = this.addressOfAccount.get(accountId) ?? "";
     row.balanceQuanta = this.balance(accountId);
+    row.marginCallPpm = this.marginCalls.get(accountId) ?? 0;
     return row;
   }
 

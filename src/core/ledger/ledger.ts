@@ -13,8 +13,10 @@ import {
   Describe,
   type LedgerCommand,
   OpenSession,
+  ReadMarginCall,
   ReadWithdrawals,
   RevokeKey,
+  SetMarginCall,
   Tick,
   Withdraw,
 } from "../protocol/commands.ts";
@@ -25,6 +27,7 @@ import {
   KeyRevoked,
   type LedgerEvent,
   LedgerUnsound,
+  MarginCallSet,
   SessionClosed,
   SessionOpened,
   WithdrawalCompleted,
@@ -38,6 +41,7 @@ import {
   AuditReport,
   Done,
   LedgerDescription,
+  MarginCallView,
   SessionView,
   TransferView,
   WithdrawalsPage,
@@ -100,6 +104,10 @@ export class LedgerActor implements Actor {
         return this.deposit(command, transaction);
       case Withdraw.code:
         return this.withdraw(command, transaction);
+      case ReadMarginCall.code:
+        return this.replyMarginCall(command.accountId, transaction);
+      case SetMarginCall.code:
+        return this.setMarginCall(command, transaction);
       case Tick.code:
         return this.tick(transaction);
       case Describe.code:
@@ -234,6 +242,16 @@ export class LedgerActor implements Actor {
     this.replyTransfer(transaction, transferId);
   }
 
+  private setMarginCall({ accountId, ratioPpm }: MessageOf<typeof SetMarginCall>, transaction: Transaction): void {
+    if (this.state.marginCallPpm(accountId) !== ratioPpm)
+      this.applyAndEmit(transaction, { type: MarginCallSet.code, accountId, ratioPpm });
+    this.replyMarginCall(accountId, transaction);
+  }
+
+  private replyMarginCall(accountId: number, transaction: Transaction): void {
+    transaction.reply({ type: MarginCallView.code, ratioPpm: this.state.marginCallPpm(accountId) });
+  }
+
   /**
    * Replies to a request whose reference was used before: with the first transfer if the request is the same, otherwise
    * with a refusal. Returns whether it did.
@@ -324,6 +342,7 @@ export class LedgerActor implements Actor {
     }
     const net = state.depositedQuanta - state.withdrawnQuanta;
     if (money !== net) faults.push(`Σ balances is ${money} quanta but deposits − withdrawals are ${net}`);
+    for (const line of state.marginCallLines()) hash.update(`${line}\n`);
     for (const token of Array.from(state.sessions.values(), ({ tokenHash }) => tokenHash).sort())
       hash.update(`${token}\n`);
     for (const key of [...state.keys.keys()].sort()) hash.update(`${key}\n`);

@@ -184,6 +184,9 @@ export const Withdraw = defineMessage(35, "Withdraw", {
 });
 /** Asks for the withdrawals that are not complete. In pages, from the n-th on. */
 export const ReadWithdrawals = defineMessage(36, "ReadWithdrawals", { from: "number" });
+/** Asks at which margin ratio the account gets a margin call. */
+export const ReadMarginCall = defineMessage(37, "ReadMarginCall", { accountId: "number" });
+export const SetMarginCall = defineMessage(38, "SetMarginCall", { accountId: "number", ratioPpm: "number" });
 export type SymbolCommand =
   | MessageOf<typeof PlaceOrder>
   | MessageOf<typeof CancelOrder>
@@ -218,6 +221,8 @@ export type LedgerCommand =
   | MessageOf<typeof Deposit>
   | MessageOf<typeof Withdraw>
   | MessageOf<typeof ReadWithdrawals>
+  | MessageOf<typeof ReadMarginCall>
+  | MessageOf<typeof SetMarginCall>
   | MessageOf<typeof Tick>
   | MessageOf<typeof Describe>
   | MessageOf<typeof Audit>;

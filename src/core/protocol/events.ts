@@ -306,6 +306,8 @@ export const WithdrawalCompleted = defineMessage(138, "WithdrawalCompleted", {
 });
 /** The self-check of the ledger has found a difference. The gateway halts every symbol. */
 export const LedgerUnsound = defineMessage(141, "LedgerUnsound", { fault: "string" });
+/** The account gets a margin call when its margin ratio, maintenance margin ÷ equity, rises to `ratioPpm`. */
+export const MarginCallSet = defineMessage(142, "MarginCallSet", { accountId: "number", ratioPpm: "number" });
 export type SymbolEvent =
   | MessageOf<typeof OrderPlaced>
   | MessageOf<typeof OrderRested>
@@ -345,5 +347,6 @@ export type LedgerEvent =
   | MessageOf<typeof WithdrawalRequested>
   | MessageOf<typeof WithdrawalSent>
   | MessageOf<typeof WithdrawalCompleted>
-  | MessageOf<typeof LedgerUnsound>;
+  | MessageOf<typeof LedgerUnsound>
+  | MessageOf<typeof MarginCallSet>;
 export type Event = SymbolEvent | LedgerEvent;

@@ -86,6 +86,7 @@ export const DryRunResult = defineMessage(178, "DryRunResult", {
 export const StatusView = defineMessage(180, "StatusView", { mode: "number", reason: "number", until: "number" });
 export const WithdrawalsPage = defineMessage(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
 export const MaxOrderSizeView = defineMessage(182, "MaxOrderSizeView", { sizes: json<MaxOrderSize[]>() });
+export const MarginCallView = defineMessage(183, "MarginCallView", { ratioPpm: "number" });
 export type Reply =
   | MessageOf<typeof Refused>
   | MessageOf<typeof OrderView>
@@ -104,4 +105,5 @@ export type Reply =
   | MessageOf<typeof MarginModeView>
   | MessageOf<typeof BatchItemEnd>
   | MessageOf<typeof DryRunResult>
-  | MessageOf<typeof MaxOrderSizeView>;
+  | MessageOf<typeof MaxOrderSizeView>
+  | MessageOf<typeof MarginCallView>;

@@ -104,6 +104,8 @@ export const AccountRow = defineMessage(231, "AccountRow", {
   accountId: "number",
   address: "string",
   balanceQuanta: "number",
+  /** 0 = the account has not set one. */
+  marginCallPpm: "number",
 });
 export const SessionRow = defineMessage(232, "SessionRow", {
   accountId: "number",

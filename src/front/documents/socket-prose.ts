@@ -38,6 +38,10 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
     "`status` has changed.",
   "positions-history": "The last hundred closed positions, then each one that is closed, at most a few ticks later.",
   funding: "The last hundred funding payments, then those of each transaction.",
+  "margin-calls":
+    "The active margin calls, then each one that begins or ends. A call begins when the margin ratio of the cross positions, " +
+    "or of an isolated position, rises to the ratio of `POST /account/margin-call`. It ends below 95 % of that ratio. A " +
+    "price that jumps may lead to liquidation without a call before it.",
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [

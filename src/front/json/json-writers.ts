@@ -1,6 +1,7 @@
 import { type Contribution, withdrawableOf } from "../../core/accounts/contribution.ts";
 import {
   CLOSE_POSITION,
+  CROSS,
   EXEC_TRADE,
   EXEC_TYPES,
   ISOLATED,
@@ -20,7 +21,16 @@ import {
   TIMES_IN_FORCE,
   TRIGGER_SOURCES,
 } from "../../core/base/enums.ts";
-import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../../core/base/units.ts";
+import {
+  PPM,
+  PPM_DECIMALS,
+  printFixed,
+  printQuanta,
+  printRatio,
+  type Quanta,
+  type RatePpm,
+  type TimeMs,
+} from "../../core/base/units.ts";
 import type { Traded } from "../../core/protocol/events.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
@@ -262,6 +272,24 @@ export function balanceJson(figures: Readonly<Contribution>, sequence: number, t
     `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
     `"withdrawable":"${printQuanta(withdrawableOf(equity, unrealized, initial))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
     `"updatedAt":${time},"sequence":${sequence}}`
+  );
+}
+
+/** The equity and maintenance margin that a margin call is about. `symbol`: null for all cross positions. */
+export interface MarginCallMembers {
+  symbol: string | null;
+  isActive: boolean;
+  equityQuanta: Quanta;
+  maintenanceQuanta: Quanta;
+}
+
+export function marginCallJson(call: MarginCallMembers, thresholdPpm: RatePpm, time: TimeMs): string {
+  const { symbol, isActive, equityQuanta, maintenanceQuanta } = call;
+  const mode = symbol === null ? CROSS : ISOLATED;
+  return (
+    `{"marginMode":"${MARGIN_MODES[mode]}","symbol":${textOrNull(symbol ?? "")},"active":${isActive},` +
+    `"ratio":${marginRatioJson(equityQuanta, maintenanceQuanta)},"threshold":"${printFixed(thresholdPpm, PPM_DECIMALS)}",` +
+    `"equity":"${printQuanta(equityQuanta)}","maintenanceMargin":"${printQuanta(maintenanceQuanta)}","time":${time}}`
   );
 }
 

@@ -1,8 +1,9 @@
 import { idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
-import { Deposit, PrepareWithdrawal, Withdraw } from "../../core/protocol/commands.ts";
+import { PPM_DECIMALS, printFixed } from "../../core/base/units.ts";
+import { Deposit, PrepareWithdrawal, ReadMarginCall, SetMarginCall, Withdraw } from "../../core/protocol/commands.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { TransferKind } from "../../core/protocol/payloads.ts";
-import { Refused, TransferView } from "../../core/protocol/replies.ts";
+import { MarginCallView, Refused, TransferView } from "../../core/protocol/replies.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import * as schema from "../../wire/schema/account.ts";
 import { FillList } from "../../wire/schema/orders.ts";
@@ -13,7 +14,7 @@ import { ApiError, printDetails } from "../common/errors.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
-import { readAmount } from "../json/amounts.ts";
+import { readAmount, readShare } from "../json/amounts.ts";
 import { balanceJson, fillJson, transferJson } from "../json/json-writers.ts";
 import { ledgerEntryJson } from "../json/ledger-json.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
@@ -80,6 +81,44 @@ export const withdrawRoute = (context: Context): Route =>
       if (!call.done) requestTransfer(context, call, command);
     },
   });
+
+/** Liquidation begins at a ratio of 1, so a call must come before. */
+const MIN_CALL_PPM = 10_000;
+const MAX_CALL_PPM = 990_000;
+
+export const marginCallRoute = (context: Context): Route =>
+  get("/account/margin-call", {
+    access: "READ",
+    summary: "The margin ratio at which the account gets a margin call",
+    replies: { 200: schema.MarginCallSetting },
+    handle({ call, principal: { accountId } }) {
+      requestMarginCall(context, call, { ...blank(ReadMarginCall), accountId });
+    },
+  });
+
+export const setMarginCallRoute = (context: Context): Route =>
+  post("/account/margin-call", {
+    access: "TRADE",
+    summary: "Set the margin ratio at which the account gets a margin call",
+    description: "The channel `margin-calls` sends the calls.",
+    body: schema.MarginCallBody,
+    replies: { 200: schema.MarginCallSetting },
+    handle({ call, principal: { accountId }, body }) {
+      const ratioPpm = readShare(body.ratio, "ratio", MIN_CALL_PPM, MAX_CALL_PPM);
+      requestMarginCall(context, call, { ...blank(SetMarginCall), accountId, ratioPpm });
+    },
+  });
+
+function requestMarginCall(
+  context: Context,
+  call: Call,
+  command: MessageOf<typeof ReadMarginCall> | MessageOf<typeof SetMarginCall>,
+): void {
+  requestFor(context, call, LEDGER, command, (transaction) => {
+    const { ratioPpm } = replyOf<MessageOf<typeof MarginCallView>>(transaction, MarginCallView.code);
+    call.reply(200, `{"ratio":"${printFixed(ratioPpm, PPM_DECIMALS)}"}`);
+  });
+}
 
 export const depositsRoute = (context: Context): Route =>
   transfersRoute(context, "/account/deposits", "DEPOSIT", "Deposits, newest first");

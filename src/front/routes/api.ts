@@ -32,6 +32,8 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   positions.marginModeRoute,
   positions.marginRoute,
   account.balanceRoute,
+  account.marginCallRoute,
+  account.setMarginCallRoute,
   account.depositRoute,
   account.withdrawRoute,
   account.fillsRoute,

@@ -45,6 +45,7 @@ const CHANNEL_INPUTS = {
   balance: new Input(CHANNELS.balance),
   transfers: new Input(CHANNELS.transfers),
   funding: new Input(CHANNELS.funding),
+  "margin-calls": new Input(CHANNELS["margin-calls"]),
 };
 
 /** `at`: the path of the channel in the message, for errors. */

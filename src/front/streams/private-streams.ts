@@ -14,6 +14,7 @@ import { AccountStreams } from "./account/account-streams.ts";
 import { AppendOnlyStream } from "./account/append-only-stream.ts";
 import { BalanceStream } from "./account/balance-stream.ts";
 import { FillStream } from "./account/fill-stream.ts";
+import { MarginCallStream } from "./account/margin-call-stream.ts";
 import { OrderStream } from "./account/order-stream.ts";
 import { PositionHistoryStream } from "./account/position-history-stream.ts";
 import { PositionStream } from "./account/position-stream.ts";
@@ -76,6 +77,8 @@ export class PrivateStreams {
         return this.openTransfers(topic, request, account);
       case "funding":
         return this.openFunding(topic, request, account);
+      case "margin-calls":
+        return this.openMarginCalls(topic, account);
       default:
         throw new Error(`${request.channel} is not a private channel`);
     }
@@ -131,7 +134,11 @@ export class PrivateStreams {
 
   flushAll(): void {
     // A new mark reaches many positions after its transaction. A balance read before that is stale, so it is read again.
-    if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.markStale();
+    if (this.hasPriceMoved)
+      for (const { balance, marginCalls } of this.accounts.values()) {
+        balance?.markStale();
+        marginCalls?.markCrossStale();
+      }
     this.hasPriceMoved = false;
     for (const account of this.accounts.values()) {
       account.tick();
@@ -207,6 +214,15 @@ export class PrivateStreams {
     account.balance = stream;
     return this.opened(account, stream, () => {
       account.balance = null;
+    });
+  }
+
+  private openMarginCalls(topic: string, account: AccountStreams): OpenStream {
+    const { engine, market, publish, now } = this.options;
+    const stream = new MarginCallStream(topic, account.accountId, engine, market, publish, now);
+    account.marginCalls = stream;
+    return this.opened(account, stream, () => {
+      account.marginCalls = null;
     });
   }
 

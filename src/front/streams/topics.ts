@@ -22,6 +22,7 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
       return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":
     case "transfers":
+    case "margin-calls":
       return `${channel}/${accountId}`;
     default:
       return unreachable(channel);

@@ -33,6 +33,15 @@ export const WithdrawBody = object({
   reference: Type.Optional(TransferReference),
 });
 
+const CallRatio = "The margin ratio, maintenance margin ÷ equity, at which the `margin-calls` channel sends a message.";
+export const MarginCallBody = object({
+  ratio: Decimal(`${CallRatio} 0.01 to 0.99, in steps of 0.000001.`, "0.8"),
+});
+export const MarginCallSetting = object(
+  { ratio: DecimalOut(`${CallRatio} 0.8 until the account sets another.`, "0.8") },
+  { description: "When the account gets a margin call." },
+);
+
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
 export const FillsQuery = object({
   symbol: Type.Optional(SymbolName),
@@ -111,6 +120,19 @@ const positionProperties = {
   sequence: Sequence,
 };
 export const Position = object(positionProperties, { description: "A position." });
+export const MarginCall = object(
+  {
+    marginMode: Type.Enum(MARGIN_MODES, { description: "CROSS: all cross positions. ISOLATED: one position." }),
+    symbol: nullable(SymbolName, { description: "The isolated position. Null: all cross positions." }),
+    active: Type.Boolean({ description: "False: the call has ended." }),
+    ratio: nullable(DecimalOut("maintenanceMargin ÷ equity. At 1 liquidation begins. Null without equity.", "0.812")),
+    threshold: DecimalOut("The ratio that the account has set.", "0.8"),
+    equity: DecimalOut("Equity of the account, or of the isolated position.", "160.5"),
+    maintenanceMargin: DecimalOut("Maintenance margin of all cross positions, or of the isolated one.", "130.326"),
+    time: Time("When the margin was read."),
+  },
+  { description: "A warning that liquidation is near, or its end." },
+);
 export const MovedMargin = object(
   {
     ...positionProperties,

@@ -102,6 +102,7 @@ export const CHANNELS = {
   balance: channel("balance", {}),
   transfers: channel("transfers", {}),
   funding: channel("funding", { symbol: Type.Optional(SymbolName) }),
+  "margin-calls": channel("margin-calls", {}),
 };
 export type ChannelName = keyof typeof CHANNELS;
 
@@ -114,4 +115,5 @@ export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set([
   "balance",
   "transfers",
   "funding",
+  "margin-calls",
 ]);

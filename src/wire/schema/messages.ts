@@ -1,7 +1,7 @@
 import Type, { type TProperties } from "typebox";
 import { PERMISSIONS } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
-import { Balance, Position, Transfer } from "./account.ts";
+import { Balance, MarginCall, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
@@ -136,4 +136,5 @@ export const STREAMS = {
     { data: Type.Array(Transfer, { description: "In the order of their requests." }) },
   ),
   funding: stream("funding", "UPDATE", anySymbol, { data: Type.Array(FundingPayment, oldestFirst) }),
+  "margin-calls": stream("margin-calls", "UPDATE", {}, { data: Type.Array(MarginCall) }),
 } satisfies Record<ChannelName, object>;

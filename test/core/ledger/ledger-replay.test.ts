@@ -9,6 +9,7 @@ import {
   Describe,
   OpenSession,
   RevokeKey,
+  SetMarginCall,
   Tick,
   Withdraw,
 } from "../../../src/core/protocol/commands.ts";
@@ -31,6 +32,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("revoke key" as const), account, name }),
   fc.record({ kind: fc.constant("deposit" as const), account, amountQuanta, name }),
   fc.record({ kind: fc.constant("withdraw" as const), account, amountQuanta, name }),
+  fc.record({ kind: fc.constant("set call" as const), account, ratioPpm: fc.constantFrom(10_000, 800_000, 990_000) }),
   fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(0, 1, 600, 1000, DAY_MS) }),
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
@@ -128,6 +130,7 @@ function command(live: Exchange, step: Step): Message {
     return make(Tick);
   }
   const accountId = 16 + step.account;
+  if (step.kind === "set call") return make(SetMarginCall, { accountId, ratioPpm: step.ratioPpm });
   const own = `${step.name} of ${step.account}`;
   switch (step.kind) {
     case "login":

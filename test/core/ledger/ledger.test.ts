@@ -9,15 +9,18 @@ import {
   Describe,
   OpenSession,
   PlaceOrder,
+  ReadMarginCall,
   ReadWithdrawals,
   RevokeKey,
   SetIndexPrice,
+  SetMarginCall,
   Tick,
   Withdraw,
 } from "../../../src/core/protocol/commands.ts";
 import {
   Deposited,
   KeyRevoked,
+  MarginCallSet,
   SessionClosed,
   SessionOpened,
   WithdrawalCompleted,
@@ -29,6 +32,7 @@ import type { KeyRecord, LedgerSummary, Transfer, WithdrawalList } from "../../.
 import {
   Done,
   type LedgerDescription,
+  type MarginCallView,
   Refused,
   type SessionView,
   TransferView,
@@ -366,6 +370,25 @@ test("an account without deposits keeps its number through a snapshot", () => {
   store.load(again.ledger);
   assert.equal(again.open("carol"), bob + 1);
   assert.equal(again.open("bob", START + 1), bob);
+});
+
+test("the ratio of margin calls is 0.8 until the account sets another, which a snapshot keeps", () => {
+  const bank = new Bank();
+  const store = new SnapshotStore();
+  const [alice, bob] = [bank.open("alice"), bank.open("bob")];
+  const ratioOf = (each: Bank, accountId: number) =>
+    (each.ask(LEDGER, make(ReadMarginCall, { accountId })) as MessageOf<typeof MarginCallView>).ratioPpm;
+  const before = bank.audit(LEDGER).digest;
+  assert.deepEqual([ratioOf(bank, alice), ratioOf(bank, bob)], [800_000, 800_000]);
+  const set = make(SetMarginCall, { accountId: alice, ratioPpm: 650_000 });
+  assert.deepEqual(bank.do(LEDGER, set).events, [{ type: MarginCallSet.code, accountId: alice, ratioPpm: 650_000 }]);
+  assert.deepEqual(bank.do(LEDGER, set).events, [], "set already");
+  assert.notEqual(bank.audit(LEDGER).digest, before);
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  assert.deepEqual([ratioOf(again, alice), ratioOf(again, bob)], [650_000, 800_000]);
+  assert.equal(again.audit(LEDGER).digest, bank.audit(LEDGER).digest);
 });
 
 test("an audit names the account whose part of the margin table is wrong", () => {

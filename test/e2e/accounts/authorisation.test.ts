@@ -70,6 +70,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /account/balance": { access: "READ" },
   "POST /account/deposit": { access: "TRADE", body: { asset: "USDC", amount: "1" } },
   "POST /account/withdraw": { access: "WITHDRAW", body: WITHDRAWAL },
+  "GET /account/margin-call": { access: "READ" },
+  "POST /account/margin-call": { access: "TRADE", body: { ratio: "0.7" } },
   "GET /account/trades": { access: "READ" },
   "GET /account/deposits": { access: "READ" },
   "GET /account/withdrawals": { access: "READ" },
@@ -123,7 +125,16 @@ const PUBLIC_CHANNELS: Record<string, object> = {
   ticker: { symbol: "BTC-PERP" },
   klines: { symbol: "BTC-PERP", interval: "1m" },
 };
-const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "positions-history", "balance", "transfers", "funding"];
+const ACCOUNT_CHANNELS = [
+  "orders",
+  "fills",
+  "positions",
+  "positions-history",
+  "balance",
+  "transfers",
+  "funding",
+  "margin-calls",
+];
 /** Each with what would be taken from the account; `:order` as above. */
 const OPS: Record<string, object> = {
   "order.place": ORDER,

@@ -5,6 +5,7 @@ import { closesPosition } from "../../../store/history/position-records.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { AppendOnlyStream } from "./append-only-stream.ts";
 import type { BalanceStream } from "./balance-stream.ts";
+import type { MarginCallStream } from "./margin-call-stream.ts";
 import type { PositionHistoryStream } from "./position-history-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
 import type { TransferStream } from "./transfer-stream.ts";
@@ -14,6 +15,7 @@ export class AccountStreams {
   readonly accountId: number;
   balance: BalanceStream | null = null;
   transfers: TransferStream | null = null;
+  marginCalls: MarginCallStream | null = null;
   readonly positions = new Set<PositionStream>();
   readonly positionHistory = new Set<PositionHistoryStream>();
   readonly funding = new Set<AppendOnlyStream>();
@@ -27,9 +29,9 @@ export class AccountStreams {
   }
 
   get isIdle(): boolean {
-    const { balance, transfers, positions, positionHistory, funding, orders } = this;
-    const open = positions.size + positionHistory.size + funding.size;
-    return balance === null && transfers === null && open === 0 && orders === null;
+    const { balance, transfers, marginCalls, positions, positionHistory, funding, orders } = this;
+    const isAnyOpen = balance !== null || transfers !== null || marginCalls !== null || orders !== null;
+    return !isAnyOpen && positions.size + positionHistory.size + funding.size === 0;
   }
 
   trackOrders(): AccountOrders {
@@ -46,12 +48,14 @@ export class AccountStreams {
   apply(event: ExchangeEvent, transaction: ReleasedTransaction): void {
     this.balance?.markStale();
     for (const stream of this.positions) stream.markStale(transaction.actorId);
+    this.marginCalls?.markStale(transaction.actorId);
     this.orders?.apply(event, transaction);
     if (this.positionHistory.size > 0 && closesPosition(event, this.accountId)) this.noteClosed(transaction);
   }
 
   priceMoved(instrumentId: number): void {
     this.balance?.markStale();
+    this.marginCalls?.priceMoved();
     for (const stream of this.positions) stream.priceMoved(instrumentId);
   }
 
@@ -63,6 +67,7 @@ export class AccountStreams {
   flush(): void {
     this.balance?.flush();
     this.transfers?.flush();
+    this.marginCalls?.flush();
     for (const stream of this.positions) stream.flush();
     for (const stream of this.positionHistory) stream.flush();
     for (const stream of this.funding) stream.flush();
