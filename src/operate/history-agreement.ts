@@ -5,6 +5,8 @@ import type { ActorAudit } from "../core/protocol/payloads.ts";
 import type { OrderView } from "../core/protocol/replies.ts";
 import type { Database } from "../store/database/database.ts";
 import { isOpen, type OrderRecord } from "../store/database/history-schema.ts";
+import { readIndex } from "../store/history/history-fold.ts";
+import { isTracked, positionStateKey } from "../store/history/position-fold.ts";
 import { LogReader, type VisitRecord } from "../store/log/log-reader.ts";
 import { instrumentNotConfigured } from "../store/registry/instrument-registry.ts";
 import { eachMessage } from "../wire/codec.ts";
@@ -16,6 +18,8 @@ import { actorIdsOf, type RecoveredExchange } from "./recovered.ts";
 interface Tail {
   /** The orders that it changes. */
   readonly orderIds: Set<number>;
+  /** The accounts that it concerns. */
+  readonly accountIds: Set<number>;
   /** Its deposits − withdrawals. */
   netQuanta: bigint;
 }
@@ -23,13 +27,15 @@ interface Tail {
 export interface HistoryAgreement {
   /** How many open orders of customers agree between the index and the actors. */
   openOrders: number;
+  /** The same of their open positions. */
+  positions: number;
   /** Orders that were not compared, because the tail changes them. */
   skipped: number;
 }
 
 /**
  * Compares the history index with the actors, which are both computed from the same log: the open orders, how far each is
- * filled, and the sum of all deposits and withdrawals. Throws DamagedError if they differ.
+ * filled, the open positions, and the sum of all deposits and withdrawals. Throws DamagedError if they differ.
  */
 export function compareHistory(
   database: Database,
@@ -59,7 +65,8 @@ export function compareHistory(
   }
   const [left] = known.keys();
   if (left !== undefined) throw new DamagedError(`history: order ${left} is open in the index, but not in its symbol`);
-  return { openOrders, skipped: tail.orderIds.size };
+  const positions = comparePositions(database, exchange, tail);
+  return { openOrders, positions, skipped: tail.orderIds.size };
 }
 
 /** Reads the log from `fromSequence` on. Throws ConfigError for a transaction of an actor that is not configured. */
@@ -70,7 +77,7 @@ export function readTail(
   indexedSequence: number,
   config: Config,
 ): Tail {
-  const tail: Tail = { orderIds: new Set(), netQuanta: 0n };
+  const tail: Tail = { orderIds: new Set(), accountIds: new Set(), netQuanta: 0n };
   const actorIds = new Set(actorIdsOf(config));
   const reader = new LogReader(logDir, fromSequence);
   const visit: VisitRecord = (buffer, view, offset, logBytes) => {
@@ -90,8 +97,30 @@ export function readTail(
 function addToTail(tail: Tail, event: Event): void {
   if (event.type === Deposited.code) tail.netQuanta += BigInt(event.amountQuanta);
   if (event.type === WithdrawalRequested.code) tail.netQuanta -= BigInt(event.amountQuanta);
+  if ("accountId" in event) tail.accountIds.add(event.accountId);
+  if ("counterpartyId" in event) tail.accountIds.add(event.counterpartyId);
+  if ("takerAccountId" in event) tail.accountIds.add(event.takerAccountId).add(event.makerAccountId);
   if ("orderId" in event) tail.orderIds.add(event.orderId);
   if ("takerOrderId" in event) tail.orderIds.add(event.takerOrderId).add(event.makerOrderId);
+}
+
+/** The sums of positions, from which the records of closed ones follow, belong to the positions of the symbols. */
+function comparePositions(database: Database, exchange: RecoveredExchange, tail: Tail): number {
+  let positions = 0;
+  for (const accountId of exchange.customers()) {
+    // An index of an older version does not know the positions of accounts that are older than itself.
+    if (tail.accountIds.has(accountId) || !isTracked(readIndex(database), accountId)) continue;
+    for (const [instrumentId, { sizeLots, openedAt }] of exchange.positionsOf(accountId)) {
+      const known = database.positionStates.get(positionStateKey(instrumentId, accountId));
+      const isSame = (known?.sizeLots ?? 0) === sizeLots && (sizeLots === 0 || known?.openedAt === openedAt);
+      if (!isSame)
+        throw new DamagedError(
+          `history: the position of account ${accountId} in instrument ${instrumentId} differs between the index and its symbol`,
+        );
+      if (sizeLots !== 0) positions++;
+    }
+  }
+  return positions;
 }
 
 function netOfTransfers(database: Database): bigint {

@@ -5,11 +5,11 @@ import { MarginTable } from "../core/accounts/margin-table.ts";
 import { isCustomer, LEDGER } from "../core/base/enums.ts";
 import { LedgerActor } from "../core/ledger/ledger.ts";
 import type { Actor, Transaction } from "../core/protocol/actor.ts";
-import { Audit, Describe, ReadOrders } from "../core/protocol/commands.ts";
+import { Audit, Describe, ReadOrders, ReadPosition } from "../core/protocol/commands.ts";
 import { compileInstrument } from "../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../core/protocol/message-schema.ts";
 import type { ActorAudit, LedgerSummary } from "../core/protocol/payloads.ts";
-import { AuditReport, LedgerDescription, OrderView, type Reply } from "../core/protocol/replies.ts";
+import { AuditReport, LedgerDescription, OrderView, PositionView, type Reply } from "../core/protocol/replies.ts";
 import { SymbolActor } from "../core/symbol.ts";
 import type { Database } from "../store/database/database.ts";
 import { Snapshots } from "../store/database/snapshots.ts";
@@ -52,6 +52,14 @@ export class RecoveredExchange {
   openOrdersOf(accountId: number): MessageOf<typeof OrderView>[] {
     const command: MessageOf<typeof ReadOrders> = { type: ReadOrders.code, accountId };
     return this.symbols.flatMap((symbol) => request(symbol, command, OrderView));
+  }
+
+  /** The account's position in each symbol that it has ever used, with the symbol's id. */
+  positionsOf(accountId: number): [instrumentId: number, position: MessageOf<typeof PositionView>][] {
+    const command: MessageOf<typeof ReadPosition> = { type: ReadPosition.code, accountId };
+    return this.symbols.flatMap((symbol) =>
+      request(symbol, command, PositionView).map((view): [number, typeof view] => [symbol.actorId, view]),
+    );
   }
 
   private ledgerPages(): LedgerSummary[] {

@@ -48,10 +48,10 @@ export async function verifyFolder(config: Config, print: PrintLine): Promise<vo
       const { ledger, symbols } = exchange.audits();
       checkAudits(ledger, symbols);
       printAudits(config, ledger, symbols, print);
-      const { openOrders, skipped } = compareHistory(database, exchange, ledger, tail);
+      const { openOrders, positions, skipped } = compareHistory(database, exchange, ledger, tail);
       const rest = skipped === 0 ? "" : `; ${skipped} orders were left out, since the index is behind the log`;
       print(
-        `history    ${openOrders} open orders of customers and the sum of all transfers agree with the actors${rest}`,
+        `history    ${openOrders} open orders of customers, ${count(positions, "position")} and the sum of all transfers agree with the actors${rest}`,
       );
     } finally {
       await database.close();

@@ -8,9 +8,10 @@ import { blank, defineMessage, type MessageOf } from "../../src/core/protocol/me
 import { AccountRow } from "../../src/core/protocol/snapshot-schema.ts";
 import { verifyFolder } from "../../src/operate/verify.ts";
 import { type Database, openDatabase } from "../../src/store/database/database.ts";
-import { isOpen, type OrderRecord } from "../../src/store/database/history-schema.ts";
+import { isOpen, type OrderRecord, type PositionStateRecord } from "../../src/store/database/history-schema.ts";
 import { WriteBatch } from "../../src/store/database/write-batch.ts";
 import { readIndex } from "../../src/store/history/history-fold.ts";
+import { positionStateKey } from "../../src/store/history/position-fold.ts";
 import { listSegments, segmentName } from "../../src/store/log/log-segment.ts";
 import { openKey } from "../e2e/support/keys.ts";
 import { startAndFail } from "../e2e/support/server.ts";
@@ -35,6 +36,8 @@ before(async () => {
     await operator.setIndex("BTC-PERP", "65000");
     const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
     await openKey(server, alice, ["READ"]);
+    await bob.sell("0.01", "65000");
+    await alice.buy("0.01", "65000");
     await alice.buy("0.01", "60000", { clientOrderId: MARK });
     for (let done = 0; done < ORDERS; done += 50) {
       const some = Array.from({ length: 50 }, (_, i) => String(64000 + ((done + i) % 400) * (i % 2 === 0 ? -1 : 0.5)));
@@ -92,6 +95,18 @@ function anOpenOrder(database: Database): OrderRecord {
   return found;
 }
 
+function anOpenPosition(database: Database): PositionStateRecord {
+  let found: PositionStateRecord | undefined;
+  database.positionStates.each(
+    { start: ["POSITION"], end: ["POSITION", Number.MAX_SAFE_INTEGER] },
+    (_key, position) => {
+      if (position.sizeLots !== 0) found = position;
+    },
+  );
+  assert.ok(found);
+  return found;
+}
+
 test("a sound folder recovers to the state of the exchange, and nothing in it changes", async () => {
   const before = contentOf(sound);
   const { code, stdout, stderr } = await perpd("verify", sound);
@@ -102,7 +117,10 @@ test("a sound folder recovers to the state of the exchange, and nothing in it ch
     stdout,
     /database {3}\d+ values in \d+ tables; snapshots through [1-9]\d* at least, history through [1-9]/,
   );
-  assert.match(stdout, /history {4}[1-9]\d* open orders of customers .* agree with the actors$/m);
+  assert.match(
+    stdout,
+    /history {4}[1-9]\d* open orders of customers, [1-9]\d* positions? and .* agree with the actors$/m,
+  );
   assert.deepEqual(digestsIn(stdout), digests);
   assert.deepEqual(contentOf(sound), before);
 });
@@ -201,6 +219,25 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
         batch.put(database.orders, order.orderId, { ...order, remainingLots: order.remainingLots + 1 });
       }),
     /history: order \d+ differs between the index and its symbol/,
+  ],
+  [
+    "an open position that the index has otherwise",
+    (dir) =>
+      rewrite(dir, (database, batch) => {
+        const position = anOpenPosition(database);
+        const key = positionStateKey(position.instrumentId, position.accountId);
+        batch.put(database.positionStates, key, { ...position, sizeLots: position.sizeLots + 1 });
+      }),
+    /history: the position of account \d+ in instrument \d+ differs between the index and its symbol/,
+  ],
+  [
+    "an open position that the index has lost",
+    (dir) =>
+      rewrite(dir, (database, batch) => {
+        const { instrumentId, accountId } = anOpenPosition(database);
+        batch.remove(database.positionStates, positionStateKey(instrumentId, accountId));
+      }),
+    /history: the position of account \d+ in instrument \d+ differs between the index and its symbol/,
   ],
   [
     "an open order that the index has lost",

@@ -36,7 +36,11 @@ const POSITIONS_PER_CHUNK = 24;
 const UNKNOWN_LEVERAGE = 0;
 const UNKNOWN_MODE = -1;
 
-const stateKey = (instrumentId: number, accountId: number): Key => ["POSITION", instrumentId, accountId];
+export const positionStateKey = (instrumentId: number, accountId: number): Key => ["POSITION", instrumentId, accountId];
+/** Whether the index has folded every event of the account. */
+export const isTracked = ({ firstTrackedAccount }: IndexRecord, accountId: number): boolean =>
+  firstTrackedAccount !== 0 && accountId >= firstTrackedAccount;
+
 /** The table also has lists of accounts under their own ids. */
 export const closedPositionList = (accountId: number): number => -accountId;
 
@@ -93,7 +97,7 @@ export class PositionFold {
   flush(batch: WriteBatch): void {
     const { positionStates } = this.database;
     for (const state of this.changed) {
-      const key = stateKey(state.instrumentId, state.accountId);
+      const key = positionStateKey(state.instrumentId, state.accountId);
       if (this.isInitial(state)) batch.remove(positionStates, key);
       else batch.put(positionStates, key, { ...state, exitQuanta: state.exitQuanta.toString() });
     }
@@ -132,15 +136,15 @@ export class PositionFold {
   }
 
   private read(instrumentId: number, accountId: number): PositionState | undefined {
-    const row = this.database.positionStates.get(stateKey(instrumentId, accountId));
+    const row = this.database.positionStates.get(positionStateKey(instrumentId, accountId));
     return row && { ...row, exitQuanta: BigInt(row.exitQuanta) };
   }
 
   private initial(instrumentId: number, accountId: number): PositionState {
     const state = { ...blank(PositionStateRecord), instrumentId, accountId, exitQuanta: 0n };
-    const isTracked = this.isTracked(accountId);
-    state.leverage = isTracked ? this.instrument(instrumentId).defaultLeverage : UNKNOWN_LEVERAGE;
-    state.marginMode = isTracked ? CROSS : UNKNOWN_MODE;
+    const isKnown = isTracked(this.index, accountId);
+    state.leverage = isKnown ? this.instrument(instrumentId).defaultLeverage : UNKNOWN_LEVERAGE;
+    state.marginMode = isKnown ? CROSS : UNKNOWN_MODE;
     return state;
   }
 
@@ -148,12 +152,6 @@ export class PositionFold {
     if (sizeLots !== 0) return false;
     const initial = this.initial(instrumentId, accountId);
     return leverage === initial.leverage && marginMode === initial.marginMode;
-  }
-
-  /** Whether every event of the account was folded. */
-  private isTracked(accountId: number): boolean {
-    const { firstTrackedAccount } = this.index;
-    return firstTrackedAccount !== 0 && accountId >= firstTrackedAccount;
   }
 
   private notional(instrumentId: number, priceTicks: number, quantityLots: number): Quanta {
