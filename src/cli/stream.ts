@@ -5,6 +5,8 @@ import { type Command, count, oneOf, text, UsageError, type Values } from "./com
 import { DONE, type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
+/** Public ones that follow all symbols when none is named. */
+const PUBLIC_OF_ALL = ["SYMBOLS"] as const;
 const PRIVATE = [
   "ORDERS",
   "FILLS",
@@ -19,7 +21,7 @@ const PRIVATE = [
 export const stream: Command = {
   name: "stream",
   usage: "CHANNEL [SYMBOL]",
-  summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PRIVATE].join(", ").toLowerCase()}`,
+  summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PUBLIC_OF_ALL, ...PRIVATE].join(", ").toLowerCase()}`,
   options: {
     depth: { argument: "N", description: "orderbook: levels of each side (default 5)" },
     interval: { argument: "I", description: "klines: 1s to 1M (default 1m)" },
@@ -65,7 +67,7 @@ function endWhenInterrupted(): void {
 }
 
 function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {
-  const word = oneOf("channel", name, [...PUBLIC, ...PRIVATE]);
+  const word = oneOf("channel", name, [...PUBLIC, ...PUBLIC_OF_ALL, ...PRIVATE]);
   const channel = word.toLowerCase() as ChannelRequest["channel"];
   if (symbol === undefined && PUBLIC.some((each) => each === word)) throw new UsageError(`${channel} takes a SYMBOL`);
   return {
@@ -137,6 +139,12 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
         return message.data.map(
           (row) => `${at(row.updatedAt)}  ${row.kind}  ${row.amount} ${row.asset}  ${row.status}`,
         );
+      case "symbols":
+        return message.data.map(({ symbol, status, statusReason, pendingIndexPrice, openInterest }) => {
+          const why = statusReason === null ? "" : ` ${statusReason}`;
+          const pending = pendingIndexPrice === null ? "" : `  pending index ${pendingIndexPrice}`;
+          return `${symbol}  ${status}${why}${pending}  open interest ${openInterest}`;
+        });
       case "margin-calls":
         return message.data.map(({ time, symbol, active, ratio, threshold }) => {
           const what = `${symbol ?? "cross"}  margin ratio ${ratio ?? "without equity"}`;

@@ -70,6 +70,7 @@ export type Kline = Static<typeof market.Kline>;
 export type KlineList = Static<typeof market.KlineList>;
 export type PublicTrade = Static<typeof market.PublicTrade>;
 export type PublicTradeList = Static<typeof market.PublicTradeList>;
+export type Instrument = Static<typeof market.Instrument>;
 export type InstrumentList = Static<typeof market.InstrumentList>;
 /** [price, quantity] */
 export type Level = [price: string, quantity: string];
@@ -163,6 +164,13 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
+/** Snapshot: all instruments, or the one that was named. Update: those whose status or limits have changed. */
+export interface SymbolsMessage extends StreamMessage {
+  channel: "symbols";
+  symbol?: string;
+  data: Instrument[];
+}
+
 /** The current candle, and the one before it when it has just closed. Empty before the first candle. */
 export interface KlinesMessage extends SymbolMessage<"klines", Kline> {
   interval: KlinesQuery["interval"];
@@ -199,6 +207,7 @@ export interface MarginCallsMessage extends StreamMessage {
 
 export type ChannelMessage =
   | MarginCallsMessage
+  | SymbolsMessage
   | OrderBookMessage
   | TradesMessage
   | LiquidationsMessage

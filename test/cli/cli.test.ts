@@ -294,6 +294,7 @@ test("stream prints a line for each kind of message", async () => {
     [["ticker", "BTC-PERP"], /last 65020 {2}mark 65000 .* funding 0$/],
     [["klines", "BTC-PERP", "--interval", "1M"], / 65010 65020 65010 65020 {2}0\.21$/],
     [["klines", "BTC-PERP", "--price", "mark", "--interval", "1M"], / 65000 65000 65000 65000 {2}0$/],
+    [["symbols", "BTC-PERP"], /^BTC-PERP {2}TRADING {2}open interest \d/],
     [["positions"], /BTC-PERP {2}SHORT 0\.19 @ 65010 .* profit /],
     [["balance"], /equity \d.* available \d/],
     [["transfers"], /DEPOSIT {2}12\.5 USDC {2}COMPLETED$/],

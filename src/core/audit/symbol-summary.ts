@@ -24,6 +24,7 @@ export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
     nextFundingTime: state.funding.nextTime,
     haltMode: state.haltMode,
     haltReason: state.haltReason,
+    haltUntil: state.haltUntil,
     fault: state.fault,
     isIndexStale: state.isIndexStale,
     pendingIndexTicks: state.pendingIndexTicks,

@@ -89,6 +89,8 @@ export interface SymbolSummary {
   nextFundingTime: number;
   haltMode: number;
   haltReason: number;
+  /** When the halt ends by itself; 0 = it does not. */
+  haltUntil: number;
   /** The difference for which the self-check halted the symbol; "" = none. */
   fault: string;
   isIndexStale: boolean;

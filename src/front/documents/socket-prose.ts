@@ -22,6 +22,9 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   trades: "The last hundred trades, then each new trade.",
   liquidations: "Liquidations in the order book, and positions that the insurance fund or a counterparty took over.",
   ticker: "The whole ticker, when one of its values has changed, at most once in `updateMs`.",
+  symbols:
+    "The instruments as in `GET /market/symbols`, then each one whose status or limits have changed. A change of the status, of " +
+    "its end or of a pending index price is sent at once. Changes of figures such as the open interest are sent once in a second.",
   klines:
     "The current candle, at most every 250 ms. At the end of its interval it comes once more with its final values. " +
     "`priceType` selects its source: trades (LAST), mark prices or index prices.",

@@ -79,6 +79,8 @@ export class SymbolMarket {
   openInterestLots: QuantityLots = 0;
   haltMode = 0;
   haltReason = 0;
+  /** When the halt ends by itself. 0: it does not. */
+  haltUntil: TimeMs = 0;
   isIndexStale = false;
   /** The index price that jumped and waits for confirmation. */
   pendingIndexTicks: PriceTicks = 0;
@@ -135,6 +137,7 @@ export class SymbolMarket {
     this.nextFundingTime = state.nextFundingTime;
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
+    this.haltUntil = state.haltUntil;
     this.isIndexStale = state.isIndexStale;
     this.pendingIndexTicks = state.pendingIndexTicks;
     this.fault = state.fault;
@@ -180,6 +183,7 @@ export class SymbolMarket {
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
+      this.haltUntil = event.until;
       if (event.mode === MODE_TRADING) this.fault = "";
     } else if (event.type === SelfCheckFailed.code) {
       this.fault = event.fault;

@@ -1,14 +1,14 @@
 import { must } from "../../assert.ts";
 import { INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
-import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/base/units.ts";
+import { printQuanta } from "../../core/base/units.ts";
 import type { PublicTrade } from "../../core/market-data/public-trades.ts";
-import { type Instrument, lastTriggerLimitOf, printPrice } from "../../core/protocol/instrument.ts";
 import type { Page, PageQuery } from "../../store/database/pages.ts";
 import * as schema from "../../wire/schema/market.ts";
 import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
+import { instrumentJson } from "../json/instrument-json.ts";
 import { listJson } from "../json/json-writers.ts";
 import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
@@ -117,48 +117,14 @@ export const symbolsRoute = ({ market, symbols }: Context): Route =>
   get("/market/symbols", {
     access: "PUBLIC",
     summary: "Instruments with their limits, fees and trading status",
+    description: "The channel `symbols` has the same rows, and sends each one that changes.",
     query: schema.SymbolsQuery,
     replies: { 200: schema.InstrumentList },
     handle({ call, query }) {
-      const rows = symbols.selected(query.symbol).map((instrument) => {
-        return JSON.stringify({ ...describeInstrument(instrument), ...market.symbol(instrument.id).status });
-      });
+      const rows = symbols.selected(query.symbol).map(({ id }) => instrumentJson(market.symbol(id)));
       call.reply(200, listJson(rows, null));
     },
   });
-
-/** The fields of Instrument without its status. */
-function describeInstrument(instrument: Instrument) {
-  const { config } = instrument;
-  const rate = (ppm: number) => printFixed(ppm, PPM_DECIMALS);
-  return {
-    symbol: config.symbol,
-    baseAsset: config.baseAsset,
-    quoteAsset: config.quoteAsset,
-    tickSize: config.tickSize,
-    stepSize: config.stepSize,
-    minQuantity: config.minQuantity,
-    maxQuantity: config.maxQuantity,
-    minNotional: config.minNotional,
-    maxPrice: printPrice(instrument, instrument.maxPriceTicks),
-    maxOpenOrders: instrument.maxOpenOrders,
-    maxLeverage: instrument.maxLeverage,
-    riskTiers: instrument.riskTiers.map((tier) => ({
-      maxNotional: printQuanta(tier.maxNotionalQuanta),
-      maxLeverage: tier.maxLeverage,
-      initialMarginRate: rate(tier.initialMarginPpm),
-      maintenanceMarginRate: rate(tier.maintenanceMarginPpm),
-      maintenanceDeduction: printQuanta(tier.maintenanceDeductionQuanta),
-    })),
-    makerFeeRate: config.makerFeeRate,
-    takerFeeRate: config.takerFeeRate,
-    liquidationFeeRate: config.liquidationFeeRate,
-    priceBand: config.priceBand,
-    lastTriggerLimit: lastTriggerLimitOf(config),
-    fundingIntervalHours: config.fundingIntervalHours,
-    fundingRateCap: config.fundingRateCap,
-  };
-}
 
 export const fundingRatesRoute = (context: Context): Route =>
   listRoute(context, "/market/funding", {

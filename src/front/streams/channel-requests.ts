@@ -37,6 +37,7 @@ const CHANNEL_INPUTS = {
   trades: new Input(CHANNELS.trades),
   liquidations: new Input(CHANNELS.liquidations),
   ticker: new Input(CHANNELS.ticker),
+  symbols: new Input(CHANNELS.symbols),
   klines: new Input(CHANNELS.klines),
   orders: new Input(CHANNELS.orders),
   fills: new Input(CHANNELS.fills),

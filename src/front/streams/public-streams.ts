@@ -12,6 +12,7 @@ import type { OpenStream, Publish, Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { BookStream } from "./market/book-stream.ts";
 import { KlineStream } from "./market/kline-stream.ts";
+import { SymbolsStream } from "./market/symbols-stream.ts";
 import { TickerStream } from "./market/ticker-stream.ts";
 import { type TradeSource, TradeStream } from "./market/trade-stream.ts";
 
@@ -44,6 +45,7 @@ export class PublicStreams {
 
   /** Opens the stream of a public channel. */
   open(topic: string, request: ChannelRequest): OpenStream {
+    if (request.channel === "symbols") return this.openSymbols(topic, request);
     const market = this.options.market.symbol(must(request.instrument, "symbol").id);
     switch (request.channel) {
       case "orderbook":
@@ -112,6 +114,13 @@ export class PublicStreams {
     const { publish, now, monotonic } = this.options;
     const updateMs = must(request.updateMs, "updateMs");
     return this.opened(new TickerStream(topic, market, updateMs, publish, now, monotonic));
+  }
+
+  private openSymbols(topic: string, { instrument }: ChannelRequest): OpenStream {
+    const { engine, market, publish, monotonic } = this.options;
+    const instruments = instrument === null ? engine.instruments : [instrument];
+    const symbols = instruments.map(({ id }) => market.symbol(id));
+    return this.opened(new SymbolsStream(topic, instrument, symbols, publish, monotonic));
   }
 
   private openKlines(topic: string, market: SymbolMarket, request: ChannelRequest): OpenStream {

@@ -10,6 +10,8 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "trades":
     case "liquidations":
       return `${channel}/${instrument?.id}`;
+    case "symbols":
+      return `symbols/${instrument?.id ?? "all"}`;
     case "ticker":
       return `ticker/${instrument?.id}/${updateMs}`;
     case "klines":

@@ -90,6 +90,7 @@ export const CHANNELS = {
       }),
     ),
   }),
+  symbols: channel("symbols", { symbol: Type.Optional(SymbolName) }),
   klines: channel("klines", {
     symbol: SymbolName,
     interval: Type.Enum(INTERVALS),

@@ -3,7 +3,7 @@ import { PERMISSIONS } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
 import { Balance, MarginCall, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
-import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
+import { Instrument, Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
 import { ClosedPosition } from "./position-history.ts";
 import { FundingPayment } from "./risk.ts";
@@ -116,6 +116,7 @@ export const STREAMS = {
     { ...symbol, updateMs: Type.Integer({ minimum: 1, examples: [1000] }) },
     { data: Ticker },
   ),
+  symbols: stream("symbols", "UPDATE", anySymbol, { data: Type.Array(Instrument) }),
   klines: stream(
     "klines",
     "UPDATE",

@@ -123,6 +123,7 @@ const PUBLIC_CHANNELS: Record<string, object> = {
   trades: { symbol: "BTC-PERP" },
   liquidations: { symbol: "BTC-PERP" },
   ticker: { symbol: "BTC-PERP" },
+  symbols: {},
   klines: { symbol: "BTC-PERP", interval: "1m" },
 };
 const ACCOUNT_CHANNELS = [

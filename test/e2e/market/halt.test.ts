@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Order, Page, Ticker, TradingStatus, Transfer } from "../../../src/client/types.ts";
+import type { InstrumentList, Order, Page, Ticker, TradingStatus, Transfer } from "../../../src/client/types.ts";
 import { Api } from "../support/api.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 
@@ -179,6 +180,8 @@ test("withdrawals are refused while margin is in use in a stale or halted symbol
 
 test("a guarded price jump needs two confirmations and then trips the circuit breaker", async () => {
   await price();
+  const client = await SocketClient.open(server.wsUrl);
+  await client.subscribe({ channel: "symbols", symbol: "BTC-PERP" });
   const put = (at: string, guarded: boolean) => ["PUT", "/operator/index/BTC-PERP", { price: at, guarded }] as const;
   await operator.call(200, ...put("65000", true));
   const error = await operator.refused("PRICE_JUMP", ...put("50000", true));
@@ -187,7 +190,18 @@ test("a guarded price jump needs two confirmations and then trips the circuit br
   await operator.call(200, ...put("50005", true));
   const [tripped, reason] = await status();
   assert.deepEqual([tripped, reason], ["REDUCE_ONLY", "PRICE_JUMP"]);
+  const last = () => client.ofChannel("symbols").at(-1)?.data[0];
+  await until("the trip in the stream", () => last()?.statusReason === "PRICE_JUMP");
+  const { data } = await operator.get<InstrumentList>("/market/symbols?symbol=BTC-PERP");
+  assert.deepEqual(last(), data[0], "the same row as over REST");
+  assert.ok(Number(data[0]?.statusUntil) > Date.now());
   await resume();
+  await until("trading in the stream", () => last()?.status === "TRADING");
+  const told = client.ofChannel("symbols").map(({ data: [row] }) => [row?.status, row?.pendingIndexPrice]);
+  const pending = told.findIndex(([, price]) => price !== null);
+  assert.ok(pending > 0, "a snapshot without a jump, then the pending price");
+  assert.equal(told.at(-1)?.[1], null);
+  await client.close();
 });
 
 test("invalid operator requests are refused", async () => {

@@ -51,8 +51,11 @@ test("instruments show every limit that an order must respect", async () => {
   );
   const [btc] = data;
   assert.ok(btc !== undefined);
-  const { riskTiers, status: _, statusReason: __, ...fields } = btc;
+  const { riskTiers, status: _, statusReason: __, openInterest, ...fields } = btc;
+  assert.match(openInterest, /^\d/);
   assert.deepEqual(fields, {
+    statusUntil: null,
+    pendingIndexPrice: null,
     symbol: "BTC-PERP",
     baseAsset: "BTC",
     quoteAsset: "USDC",

@@ -33,6 +33,7 @@ export const EMPTY_STATE: SymbolSummary = {
   nextFundingTime: 0,
   haltMode: 0,
   haltReason: 0,
+  haltUntil: 0,
   fault: "",
   isIndexStale: false,
   pendingIndexTicks: 0,
