@@ -96,6 +96,8 @@ export function printDetails(details: RefusalDetails, instrument: Instrument | u
 
 function printUnit(key: string, value: number, instrument: Instrument | undefined): [string, number | string] {
   if (key.endsWith("Quanta")) return [key.slice(0, -6), printQuanta(value)];
+  // The same name as in errors of the gateway.
+  if (key === "retryAfterMs") return [key, value];
   if (key.endsWith("Ms")) return [key.slice(0, -2), value];
   if (instrument && key.endsWith("Ticks")) return [key.slice(0, -5), printPrice(instrument, value)];
   if (instrument && key.endsWith("Lots")) return [key.slice(0, -4), printQuantity(instrument, value)];

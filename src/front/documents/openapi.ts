@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import type { ErrorCode } from "../../wire/error-codes.ts";
+import { type ErrorCode, specOf } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
@@ -96,6 +96,7 @@ const HEADERS: Json = {
     required: true,
     schema: { type: "string", pattern: "^[0-9]+$", examples: ["1"] },
   },
+  RetryAfterIfKnown: count("Seconds to wait before the next attempt, if the exchange knows them.", "1"),
   Authenticate: {
     description: "How to authenticate.",
     required: true,
@@ -225,7 +226,7 @@ function failures(route: Route, printer: SchemaPrinter, errors: ErrorResponses):
     const schema = { allOf: [error, { properties: { code: { enum: codes } } }] };
     answers[status] = errors.refer(status, {
       description: errorTable(codes),
-      headers: headersOf(route, status),
+      headers: { ...headersOf(route, status), ...retryHeaderOf(status, codes) },
       content: { "application/json": { schema, examples: Object.fromEntries(codes.map(exampleOfCode)) } },
     });
   }
@@ -238,8 +239,14 @@ function headersOf(route: Route, status: number): Json {
   const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
   if (isLimited(route) || status === 429) Object.assign(headers, RATE_LIMIT_HEADERS);
   if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/Authenticate" };
-  if (RETRY_AFTER_STATUSES.includes(status)) headers["Retry-After"] = { $ref: "#/components/headers/RetryAfter" };
   return headers;
+}
+
+/** A refusal for a state that ends has the header only if the time of that end is known. */
+function retryHeaderOf(status: number, codes: readonly ErrorCode[]): Json {
+  if (RETRY_AFTER_STATUSES.includes(status)) return { "Retry-After": { $ref: "#/components/headers/RetryAfter" } };
+  if (!codes.some((code) => specOf(code).retryable)) return {};
+  return { "Retry-After": { $ref: "#/components/headers/RetryAfterIfKnown" } };
 }
 
 /** The error responses of a document. Equal responses of several operations are printed once. */

@@ -49,6 +49,8 @@ export const RECENT_TRADES = 1000;
 export const RECENT_LIQUIDATIONS = 100;
 
 const MINUTE_MS = 60_000;
+/** How soon another index price may come. */
+const NEXT_PRICE_MS = 1000;
 
 /** A symbol's past from the history, oldest first. */
 export interface SymbolPast {
@@ -115,6 +117,15 @@ export class SymbolMarket {
   get status(): { status: TradingStatus; statusReason: string | null } {
     const { mode, reason } = statusOf(this);
     return { status: TRADING_STATUSES[mode], statusReason: HALT_REASONS[reason] };
+  }
+
+  /**
+   * When a request that the status refuses may pass, in ms from `now`. Null: an operator decides. A price that is stale or
+   * pending may end with each index price.
+   */
+  retryAfterMs(now: TimeMs): number | null {
+    if (this.haltMode === MODE_TRADING) return NEXT_PRICE_MS;
+    return this.haltUntil === 0 ? null : Math.max(1, this.haltUntil - now);
   }
 
   /** The faults for which the self-check halted the symbol: none or one line. */

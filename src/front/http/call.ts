@@ -73,8 +73,9 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
 
   refuse(error: ApiError): void {
     if (error.status === 401) this.header("WWW-Authenticate", "Bearer");
-    if (error.status === 503 || error.status === 429)
-      this.header("Retry-After", String(Math.max(1, Math.ceil(Number(error.details?.retryAfterMs ?? 0) / 1000))));
+    const { retryAfterMs } = error.details ?? {};
+    if (retryAfterMs !== undefined || error.status === 503 || error.status === 429)
+      this.header("Retry-After", String(Math.max(1, Math.ceil(Number(retryAfterMs ?? 0) / 1000))));
     if (CLOSING.has(error.code)) this.closing = true;
     this.reply(error.status, error.toJson(this.requestId));
   }

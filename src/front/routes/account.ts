@@ -64,7 +64,8 @@ export const withdrawRoute = (context: Context): Route =>
     description:
       "Refused with SYMBOL_HALTED, STALE_PRICE or PRICE_PENDING while the account uses margin in a symbol that is halted " +
       "(REDUCE_ONLY or stricter), or whose index price is too old or waits for confirmation. A cross position and orders in the book use margin. " +
-      "details.symbol names the symbol.",
+      "details.symbol names the symbol. details.retryAfterMs and the header Retry-After say when it is looked at again: at the " +
+      "end of the halt, or after the next index price. They are left out when an operator must end the halt.",
     cost: KEEPING_COST,
     body: schema.WithdrawBody,
     replies: { 201: schema.RequestedTransfer, 200: schema.RequestedTransfer },
@@ -142,7 +143,7 @@ const transfersRoute = (context: Context, path: string, kind: TransferKind, summ
  * does no harm, because it takes no new risk from then on.
  */
 async function prepareWithdrawal(
-  { engine, symbols }: Context,
+  { engine, market, symbols }: Context,
   accountId: number,
 ): Promise<MessageOf<typeof Refused> | null> {
   const command = { ...blank(PrepareWithdrawal), accountId };
@@ -154,7 +155,9 @@ async function prepareWithdrawal(
         const { type, code, details } = reply as MessageOf<typeof Refused>;
         // The ledger answers with it, and knows no instruments to print prices by.
         const printed = printDetails(details ?? {}, instrument);
-        return { type, code, field: "", details: { symbol: instrument.symbol, ...printed } };
+        const retryAfterMs = market.symbol(instrument.id).retryAfterMs(Date.now());
+        const retry = retryAfterMs === null ? {} : { retryAfterMs };
+        return { type, code, field: "", details: { symbol: instrument.symbol, ...printed, ...retry } };
       }),
     ),
   );

@@ -108,6 +108,7 @@ test("positions that are open may be closed while a jump waits, and margin in us
     index: OLD,
     mark: OLD,
     missing: 2,
+    retryAfterMs: 1000,
   });
   await idle.call(201, "POST", "/account/withdraw", withdraw(idle));
   await long.refused("PRICE_PENDING", "POST", "/orders", { ...atOldMark, side: "SELL" });

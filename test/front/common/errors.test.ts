@@ -43,6 +43,8 @@ test("a unit at the end of a detail's name decides how its value is printed", ()
   assert.deepEqual([error.code, error.field, error.status], ["INSUFFICIENT_MARGIN", "quantity", 422]);
   const { details } = fromRefused(make(Refused, { code: "PRICE_TOO_HIGH", details: { limitTicks: 650_005 } }), BTC);
   assert.deepEqual(details, { limit: "65000.5" });
+  const retry = fromRefused(make(Refused, { code: "SYMBOL_HALTED", details: { retryAfterMs: 1500 } }), BTC);
+  assert.deepEqual(retry.details, { retryAfterMs: 1500 }, "the name that the gateway's own errors use");
 });
 
 test("an error without a field or details has neither member", () => {
