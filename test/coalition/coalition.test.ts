@@ -2,13 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeSeed } from "../core/support/seed.ts";
 import { COUNTED } from "./measure.ts";
+import { MUTANTS } from "./mutants.ts";
 import { runCoalition } from "./run.ts";
 import { makeScenario } from "./scenario.ts";
-import { search } from "./search.ts";
+import { huntMutant, search } from "./search.ts";
 
 const seed = takeSeed("coalition.test");
 const CAMPAIGNS = 20;
 const RUNS_PER_CAMPAIGN = 50;
+const MUTANT_RUNS = 2000;
+const MUTANT_RUNS_PER_SCENARIO = 40;
 
 test("money is conserved in every run of a coalition that searches for profit", (t) => {
   const totals = Object.fromEntries(COUNTED.map((name) => [name, 0]));
@@ -31,3 +34,11 @@ test("one seed is one history", () => {
   assert.deepEqual(figures, expected);
   assert.deepEqual(runCoalition(makeScenario(seed), best.strategy, null, true).trace, trace);
 });
+
+for (const [what, mutant] of Object.entries(MUTANTS))
+  test(`the search finds that it pays if ${what}`, (t) => {
+    const caught = huntMutant(seed, mutant, MUTANT_RUNS, MUTANT_RUNS_PER_SCENARIO);
+    assert.ok(caught !== null, `not in ${MUTANT_RUNS} runs from seed ${seed}`);
+    const { found, runs, faults } = caught;
+    t.diagnostic(`run ${runs}, seed ${found.seed}, ${found.strategy.origin}: ${faults.join("; ")}`);
+  });

@@ -15,7 +15,7 @@ import type { SessionView } from "../../src/core/protocol/replies.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { placeOrder, sendAction, sendWithdrawal } from "./commands.ts";
 import { type Counts, type HonestStop, Measure } from "./measure.ts";
-import { type Market, ppm, RUN_SLOTS, type Scenario, START_TICKS } from "./scenario.ts";
+import { MAX_INDEX_AGE_MS, type Market, ppm, RUN_SLOTS, type Scenario, START_TICKS } from "./scenario.ts";
 import type { Strategy } from "./strategy.ts";
 import { SLOT_MS, World } from "./world.ts";
 
@@ -134,13 +134,7 @@ function prepare(scenario: Scenario, { shares }: Strategy, tamper: Tamper | null
   const { markets, fundingAtMs, seed, accounts } = scenario;
   const instruments = markets.map(({ instrument }) => instrument);
   const maxAccounts = 64;
-  const world = new World(
-    instruments,
-    scenario.workers,
-    maxAccounts,
-    scenario.maxIndexAgeMs,
-    new Random(seed, "order"),
-  );
+  const world = new World(instruments, scenario.workers, maxAccounts, MAX_INDEX_AGE_MS, new Random(seed, "order"));
   tamper?.(world);
   const start = Math.floor(Date.UTC(2026, 0, 5, 12) / HOUR_MS) * HOUR_MS + HOUR_MS - fundingAtMs;
   const warmUpMs = (HOUR_MS - fundingAtMs) / (WARM_UP_PRICES + 1);
@@ -159,13 +153,17 @@ function prepare(scenario: Scenario, { shares }: Strategy, tamper: Tamper | null
   for (const account of coalition) members.add(account);
   const isFundingNear = fundingAtMs < RUN_SLOTS * SLOT_MS;
   for (let i = 0; i < WARM_UP_PRICES; i++, world.time += warmUpMs)
-    if (isFundingNear || i === 0) for (const symbol of world.symbols) world.do(symbol, price(START_TICKS, 0));
-  for (const account of coalition)
-    for (const symbol of world.symbols) {
-      const { maxLeverage } = symbol.state.instrument;
-      world.do(symbol, { ...blank(commands.SetLeverage), accountId: account, leverage: maxLeverage } as Message);
-    }
+    if (isFundingNear) for (const symbol of world.symbols) world.do(symbol, price(START_TICKS, 0));
   world.time = start;
+  for (const symbol of world.symbols) {
+    world.do(symbol, price(START_TICKS, 0));
+    for (const accountId of coalition)
+      world.do(symbol, {
+        ...blank(commands.SetLeverage),
+        accountId,
+        leverage: symbol.state.instrument.maxLeverage,
+      } as Message);
+  }
   return { scenario, world, measure, coalition, makers, start };
 }
 

@@ -1,3 +1,4 @@
+import { makeSafe } from "../../src/config/instrument-safety.ts";
 import { compileInstrument, type Instrument, type InstrumentConfig } from "../../src/core/protocol/instrument.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { SLOT_MS } from "./world.ts";
@@ -13,7 +14,8 @@ export interface Scenario {
   readonly capitalUsdc: number;
   /** How long after the start the first funding interval ends. */
   readonly fundingAtMs: number;
-  readonly maxIndexAgeMs: number;
+  /** Price guards that fit the leverage, as a start demands. False = wide ones: the settlement of marks alone must do. */
+  readonly isSafe: boolean;
 }
 
 export interface Market {
@@ -43,6 +45,7 @@ export const START_TICKS = 4_000;
 export const RUN_SLOTS = 400;
 const SLOTS_PER_PRICE = 1000 / SLOT_MS;
 const PPM = 1e6;
+export const MAX_INDEX_AGE_MS = 10_000;
 
 const PATH_KINDS = ["walk", "jump", "steps", "pump", "stale", "pending"] as const;
 export type PathKind = (typeof PATH_KINDS)[number];
@@ -74,9 +77,11 @@ const config = (id: number, maxLeverage: number): InstrumentConfig => ({
 });
 
 const instruments = new Map<number, Instrument>();
-function instrumentOf(id: number, maxLeverage: number): Instrument {
-  const key = id * 1000 + maxLeverage;
-  const known = instruments.get(key) ?? compileInstrument(config(id, maxLeverage));
+function instrumentOf(id: number, maxLeverage: number, isSafe: boolean): Instrument {
+  const key = id * 1000 + maxLeverage + (isSafe ? 0.5 : 0);
+  const wide = config(id, maxLeverage);
+  const bound = { maxIndexAgeMs: MAX_INDEX_AGE_MS, isOperator: false };
+  const known = instruments.get(key) ?? compileInstrument(isSafe ? makeSafe(wide, bound) : wide);
   instruments.set(key, known);
   return known;
 }
@@ -84,23 +89,24 @@ function instrumentOf(id: number, maxLeverage: number): Instrument {
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed, "scenario");
   const count = random.pick([1, 1, 2, 2, 3]);
+  const isSafe = random.chance(0.5);
   const accounts = 2 + Math.floor(random.uniform() * 11);
   return {
     seed,
     workers: 1 + Math.floor(random.uniform() * count),
-    markets: Array.from({ length: count }, (_, i) => makeMarket(random, i + 1, i > 0)),
+    markets: Array.from({ length: count }, (_, i) => makeMarket(random, i + 1, isSafe)),
     fundUsdc: random.pick([0, 1000, 50_000, 1_000_000]),
     accounts,
     capitalUsdc: accounts * random.pick([2000, 10_000, 40_000]),
     fundingAtMs: random.chance(0.2) ? 15_000 : 30 * 60_000,
-    maxIndexAgeMs: 10_000,
+    isSafe,
   };
 }
 
-function makeMarket(random: Random, id: number, isSecond: boolean): Market {
-  const kind = isSecond && random.chance(0.5) ? "walk" : random.pick(PATH_KINDS);
+function makeMarket(random: Random, id: number, isSafe: boolean): Market {
+  const kind = id > 1 && random.chance(0.5) ? "walk" : random.pick(PATH_KINDS);
   return {
-    instrument: instrumentOf(id, random.pick([20, 50, 100, 100])),
+    instrument: instrumentOf(id, random.pick([20, 50, 100, 100]), isSafe),
     kind,
     path: makePath(random, kind),
     holders: Array.from({ length: 1 + Math.floor(random.uniform() * 3) }, () => ({

@@ -1,6 +1,8 @@
 import { must } from "../../src/assert.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { COUNTED, type Counts } from "./measure.ts";
+import { type Mutant, mutated } from "./mutants.ts";
+import { broken } from "./promises.ts";
 import { type Outcome, runCoalition, type Tamper } from "./run.ts";
 import { makeScenario, type Scenario } from "./scenario.ts";
 import { mutate, randomStrategy, type Strategy } from "./strategy.ts";
@@ -20,6 +22,9 @@ export interface Found {
 
 export interface Campaign {
   readonly best: Found;
+  /** The last run; `isEnough` ended the search with it. */
+  readonly last: Found;
+  readonly isEnough: boolean;
   readonly runs: number;
   readonly counts: Counts;
   /** The worst of all runs. */
@@ -28,6 +33,14 @@ export interface Campaign {
   readonly haircutBeyondStep: number;
 }
 
+const tamperingOf = (mutant: Mutant | null): Tamper | null => {
+  const change = mutant?.symbol;
+  if (change === undefined) return null;
+  return (world) => {
+    for (const symbol of world.symbols) change(symbol);
+  };
+};
+
 /**
  * Searches one scenario for a strategy that pays: the templates, random strategies, and mutations of what paid best. All of
  * it follows from the seed. `isEnough` ends the search early.
@@ -35,15 +48,17 @@ export interface Campaign {
 export function search(
   seed: number,
   runs: number,
-  tamper: Tamper | null = null,
+  mutant: Mutant | null = null,
   isEnough: (found: Found) => boolean = () => false,
 ): Campaign {
-  const scenario = makeScenario(seed);
+  const scenario = mutant === null ? makeScenario(seed) : mutated(makeScenario(seed), mutant);
+  const tamper = tamperingOf(mutant);
   const random = new Random(seed, "search");
   const counts = Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counts;
   const worst = { fundLowest: Number.POSITIVE_INFINITY, lowestSettled: 0, haircutBeyondStep: 0 };
   let kept: Found[] = [];
   let best: Found | null = null;
+  let last: Found | null = null;
   let done = 0;
   for (; done < runs; done++) {
     const strategy = next(random, scenario, kept, done);
@@ -55,9 +70,11 @@ export function search(
     worst.haircutBeyondStep = Math.max(worst.haircutBeyondStep, outcome.haircutBeyondStep);
     kept = [...kept, found].sort((a, b) => score(b) - score(a)).slice(0, KEPT);
     if (best === null || outcome.take > best.outcome.take) best = found;
-    if (isEnough(found)) return { best: found, runs: done + 1, counts, ...worst };
+    last = found;
+    if (isEnough(found)) return { best, last, isEnough: true, runs: done + 1, counts, ...worst };
   }
-  return { best: must(best, "a run"), runs: done, counts, ...worst };
+  const name = "a run";
+  return { best: must(best, name), last: must(last, name), isEnough: false, runs: done, counts, ...worst };
 }
 
 /**
@@ -68,6 +85,32 @@ function score({ outcome }: Found): number {
   return outcome.take + DEFICIT_SHARE * (outcome.allHaircut - outcome.lowestSettled + Math.max(0, outcome.fundLoss));
 }
 
+/**
+ * Searches for a strategy that breaks a promise only because a rule is switched off: with the rule, the same strategy in the
+ * same scenario breaks none. Returns it, with the number of runs, or null after `mostRuns`.
+ */
+export function huntMutant(
+  seed: number,
+  mutant: Mutant,
+  mostRuns: number,
+  runsPerScenario: number,
+): { found: Found; runs: number; faults: string[] } | null {
+  let runs = 0;
+  for (let own = seed; runs < mostRuns; own++) {
+    const scenario = makeScenario(own);
+    if (mutant.suits !== undefined && !mutant.suits(scenario)) continue;
+    let faults: string[] = [];
+    const isCaught = (found: Found): boolean => {
+      faults = broken(scenario, found.outcome);
+      return faults.length > 0 && broken(scenario, runCoalition(scenario, found.strategy)).length === 0;
+    };
+    const campaign = search(own, Math.min(runsPerScenario, mostRuns - runs), mutant, isCaught);
+    runs += campaign.runs;
+    if (campaign.isEnough) return { found: campaign.last, runs, faults };
+  }
+  return null;
+}
+
 function next(random: Random, scenario: Scenario, kept: readonly Found[], done: number): Strategy {
   if (done < TEMPLATES.length) return TEMPLATES[done](random, scenario);
   if (random.chance(NEW_SHARE))
@@ -76,9 +119,9 @@ function next(random: Random, scenario: Scenario, kept: readonly Found[], done: 
 }
 
 /** A finding in words: how to repeat it, what was done, and what it paid. */
-export function report({ seed, scenario, strategy, outcome }: Found, tamper: Tamper | null = null): string {
+export function report({ seed, scenario, strategy, outcome }: Found, mutant: Mutant | null = null): string {
   const usdc = (quanta: number): string => (quanta / 1e6).toFixed(2);
-  const again = runCoalition(scenario, strategy, tamper, true);
+  const again = runCoalition(scenario, strategy, tamperingOf(mutant), true);
   const markets = scenario.markets.map(({ kind, instrument, maker, stopPpm }) => {
     const hints = `${kind} ${instrument.maxLeverage}x${maker === null ? "" : " maker"}${stopPpm === 0 ? "" : " stop"}`;
     return hints;

@@ -28,6 +28,12 @@ export interface Watcher {
   onIdle(): void;
 }
 
+/** An actor that settles a new mark before it decides anything else. */
+interface Settling extends Actor {
+  readonly isSettlingMark?: boolean;
+  settleMark?(transaction: Transaction): boolean;
+}
+
 interface Sent {
   readonly actor: Actor;
   readonly send: Send;
@@ -141,12 +147,25 @@ export class World {
   }
 
   private execute({ actor, send, onReply }: Sent): void {
+    this.settleMark(actor);
     const command = send();
     if (command === null) return;
     this.reply = onReply;
     this.run(actor, () => actor.decide(command, this.transaction));
     this.reply = null;
+    this.settleMark(actor);
     if (actor.isFiring) this.run(actor, () => actor.fire(this.transaction));
+  }
+
+  /** Before anything else is decided. Between transactions no other thread is in the way, so it always gets on. */
+  private settleMark(actor: Settling): void {
+    for (let round = 0; actor.isSettlingMark === true; round++) {
+      let hasMoved = false;
+      this.run(actor, () => {
+        hasMoved = actor.settleMark?.(this.transaction) ?? false;
+      });
+      if (!hasMoved || round === MAX_ROUNDS) throw new Error("a mark is not settled");
+    }
   }
 
   private runBackground(workers: readonly number[], maxRounds: number): void {
@@ -154,9 +173,11 @@ export class World {
       let hasMore = false;
       for (const worker of workers)
         for (const actor of this.workers[worker]) {
+          this.settleMark(actor);
           this.run(actor, () => {
             if (actor.runBackground(this.transaction)) hasMore = true;
           });
+          this.settleMark(actor);
           if (actor.isFiring) {
             this.run(actor, () => actor.fire(this.transaction));
             hasMore = true;
