@@ -283,6 +283,9 @@ test("what an instrument leaves out of its price guards is as much as its levera
   const [tier] = BTC.riskTiers;
   const rows: [changes: object, guards: object][] = [
     [{}, { indexJumpLimit: "0.0075", breakerLimit: "0.15", maxMovePerSecond: "0.0008", maxIndexAgeSeconds: 6 }],
+    [{}, { openInterestCap: "1000000000", openInterestLowerCap: "500000000" }],
+    [{ openInterestCap: "100000" }, { openInterestCap: "100000", openInterestLowerCap: "50000" }],
+    [{ openInterestLowerCap: "0" }, { openInterestCap: "1000000000", openInterestLowerCap: "0" }],
     [{ indexJumpLimit: undefined }, { indexJumpLimit: "0.0075" }],
     [
       { indexJumpLimit: "0.001", breakerLimit: "0.02" },
@@ -350,6 +353,12 @@ test("settings that are not safe at the leverage they allow are refused with the
         ...{ maxMovePerSecond: "0.006", indexJumpLimit: undefined },
         riskTiers: [{ ...tier, maxLeverage: 83, maintenanceMarginRate: "0.012" }, ...tiers.slice(1)],
       },
+    ],
+    [{ openInterestCap: "0" }, /BTC-PERP\.openInterestCap: above 0$/, { openInterestCap: "1" }],
+    [
+      { openInterestCap: "100", openInterestLowerCap: "100" },
+      /BTC-PERP\.openInterestLowerCap: 100 is not below the cap of 100; use at most 99\.999999$/,
+      { openInterestCap: "100", openInterestLowerCap: "99.999999" },
     ],
     [{ maxMovePerSecond: "0" }, /BTC-PERP\.maxMovePerSecond: above 0$/, { maxMovePerSecond: "0.000001" }],
   ];

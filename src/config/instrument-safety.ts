@@ -1,4 +1,4 @@
-import { PPM, type RatePpm } from "../core/base/units.ts";
+import { PPM, printQuanta, type RatePpm } from "../core/base/units.ts";
 import { compileInstrument, type Instrument, type InstrumentConfig } from "../core/protocol/instrument.ts";
 import { ConfigError } from "./error.ts";
 
@@ -24,6 +24,7 @@ const DEFAULT_JUMP_PPM: RatePpm = PPM / 10;
 const DEFAULT_BREAKER_PPM: RatePpm = (15 * PPM) / 100;
 /** Of an asset that moves by 0.1 % in a second and by 0.8 % in a minute, in the worst minutes. */
 const DEFAULT_MOVE = "0.001";
+const DEFAULT_LARGEST_POSITIONS = 10;
 
 export interface AgeBound {
   /** The server's setting: no index price may be older. */
@@ -50,6 +51,7 @@ export function makeSafe<T extends InstrumentConfig>(setting: T, bound: AgeBound
     indexJumpLimit: String(Math.min(jumpPpm, safe.jumpPpm) / PPM),
     breakerLimit: String(Math.min(breakerPpm, safe.breakerPpm) / PPM),
     maxIndexAgeSeconds: ageOf(instrument, safe, bound),
+    ...interestCapsOf(instrument),
   };
 }
 
@@ -110,6 +112,25 @@ function requireRate(instrument: Instrument, name: string, ppm: RatePpm, safePpm
   throw new ConfigError(
     `instruments: ${symbol}.${name}: ${given} is not safe at ${maxLeverage}x; use at most ${safePpm / PPM}`,
   );
+}
+
+/**
+ * Ten positions of the largest size may be open, and from half of that on the margin of opening rises: no account alone
+ * makes it rise for others, and none can build a position that the book and the fund have never seen.
+ */
+function interestCapsOf({ symbol, config, riskTiers, ...instrument }: Instrument) {
+  const largestQuanta = riskTiers[riskTiers.length - 1].maxNotionalQuanta;
+  const ownQuanta = instrument.openInterestCapQuanta;
+  const capQuanta = config.openInterestCap === undefined ? DEFAULT_LARGEST_POSITIONS * largestQuanta : ownQuanta;
+  const defaultQuanta = Math.floor(capQuanta / 2);
+  if (capQuanta < 2) throw new ConfigError(`instruments: ${symbol}.openInterestCap: above 0`);
+  const lowerQuanta = config.openInterestLowerCap === undefined ? defaultQuanta : instrument.openInterestLowerQuanta;
+  if (lowerQuanta >= capQuanta)
+    throw new ConfigError(
+      `instruments: ${symbol}.openInterestLowerCap: ${config.openInterestLowerCap} is not below the cap of ` +
+        `${printQuanta(capQuanta)}; use at most ${printQuanta(capQuanta - 1)}`,
+    );
+  return { openInterestCap: printQuanta(capQuanta), openInterestLowerCap: printQuanta(lowerQuanta) };
 }
 
 /** In seconds. */

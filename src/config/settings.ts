@@ -59,6 +59,8 @@ const InstrumentSetting = Type.Object(
     indexJumpLimit: Type.Optional(decimal()),
     breakerLimit: Type.Optional(decimal()),
     maxMovePerSecond: Type.Optional(decimal()),
+    openInterestCap: Type.Optional(decimal()),
+    openInterestLowerCap: Type.Optional(decimal()),
     maxIndexAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
     breakerMode: Type.Optional(Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY"])),
     breakerSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),

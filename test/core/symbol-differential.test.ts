@@ -239,8 +239,8 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
   const summary = summarizeSymbol(symbol.state);
   const longs = [...reference.positions.values()].map(({ sizeLots }) => Math.max(0, sizeLots));
   assert.deepEqual(
-    // Funding has tests of its own.
-    { ...summary, priceTime: 0, fundingRatePpb: 0, nextFundingTime: 0, haltReason: 0 },
+    // Funding, the end of halts and the range of the index have tests of their own.
+    { ...summary, priceTime: 0, indexRange: null, haltUntil: 0, fundingRatePpb: 0, nextFundingTime: 0, haltReason: 0 },
     {
       indexTicks: reference.indexTicks,
       markTicks: reference.markTicks,
@@ -249,6 +249,8 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
       nextFundingTime: 0,
       openInterestLots: longs.reduce((sum, lots) => sum + lots, 0),
       priceTime: 0,
+      indexRange: null,
+      haltUntil: 0,
       haltMode: reference.haltMode,
       haltReason: 0,
       fault: "",

@@ -11,6 +11,7 @@ import type { MessageOf } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
+  state.indexRange.note(state.indexTicks, event.indexTicks, time);
   state.indexTicks = event.indexTicks;
   state.markTicks = event.markTicks;
   state.basis1024 = event.basis1024;

@@ -20,6 +20,7 @@ export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
     lastTicks: state.lastTicks,
     openInterestLots: state.openInterestLots,
     priceTime: state.priceTime,
+    indexRange: state.indexRange.figures,
     fundingRatePpb: state.funding.intervalRatePpb(state.funding.nextTime),
     nextFundingTime: state.funding.nextTime,
     haltMode: state.haltMode,

@@ -221,6 +221,7 @@ export class Amendment {
       const asked = { ...command, quantityLots };
       if (checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, orders.remainingLots(slot)))
         return true;
+      margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
       if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }

@@ -1,7 +1,16 @@
 import type { Contribution } from "../accounts/contribution.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
-import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
+import {
+  PPM_DECIMALS,
+  type PriceTicks,
+  printFixed,
+  type Quanta,
+  type QuantityLots,
+  type RatePpm,
+  type TimeMs,
+} from "../base/units.ts";
+import { isolatedSurplus, marginAboveLeverage, openingRatePpm } from "../margin/opening-rate.ts";
 import { takerFee } from "../matching/fees.ts";
 import type { Preview } from "../matching/preview.ts";
 import type { RefusalDetails } from "../protocol/refusals.ts";
@@ -16,6 +25,10 @@ export class MarginReservation {
   /** The preview of that order. */
   readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly state: SymbolState;
+  /** See margin/opening-rate.ts; 0 = the leverage decides alone. */
+  private openingPpm: RatePpm = 0;
+  /** What the account needs at that rate beyond the margin that contributionAfter() gives. */
+  private aboveLeverage: Quanta = 0;
 
   constructor(state: SymbolState) {
     this.state = state;
@@ -27,6 +40,13 @@ export class MarginReservation {
     expected.lots = 0;
     expected.quanta = 0;
     expected.leftLots = quantityLots;
+  }
+
+  /** Sets the rate that the next order needs to open with: by its expected fills. */
+  setOpeningRate(row: number, isBuy: boolean, time: TimeMs): void {
+    const size = this.state.positions.numbers[row + SIZE];
+    const openedLots = this.expected.lots - Math.max(0, isBuy ? -size : size);
+    this.openingPpm = openingRatePpm(this.state, time, Math.max(0, openedLots));
   }
 
   /**
@@ -76,6 +96,10 @@ export class MarginReservation {
     // the old position or the replaced order had: that margin may be lost by now.
     const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
+    if (needsMargin && this.aboveLeverage > 0) {
+      const shortfall = this.openingShortfall(row, required, isIsolated);
+      if (shortfall !== null) return shortfall;
+    }
     if (dryRun !== null) {
       dryRun.requiredQuanta = requiredQuanta;
       const availableQuanta = marginTable.available(accountId);
@@ -86,6 +110,20 @@ export class MarginReservation {
     // If the whole order rests, `after` is the row's new contribution: set it here and save a second calculation.
     if (expected.lots === 0) marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after);
     return null;
+  }
+
+  /**
+   * Whether the account has the margin that the opening rate asks for. It is checked, and not reserved: the rate falls again.
+   * An isolated position must bring it itself, because the rest of the account does not stand behind it.
+   */
+  private openingShortfall(row: number, required: Quanta, isIsolated: boolean): RefusalDetails | null {
+    const { state } = this;
+    const requiredQuanta = Math.max(0, required + this.aboveLeverage);
+    const availableQuanta = isIsolated
+      ? Math.max(0, required) + isolatedSurplus(state, row)
+      : state.marginTable.available(state.positions.numbers[row + ACCOUNT]);
+    if (requiredQuanta <= availableQuanta) return null;
+    return { requiredQuanta, availableQuanta, openingRate: printFixed(this.openingPpm, PPM_DECIMALS) };
   }
 
   /**
@@ -125,6 +163,7 @@ export class MarginReservation {
     }
     positions.addResting(row, isBuy, lots, exposure, loss);
     const after = state.contributions.of(row);
+    this.aboveLeverage = this.openingPpm === 0 ? 0 : marginAboveLeverage(state, row, this.openingPpm);
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
     numbers[row + SIZE] = size;
     return after;

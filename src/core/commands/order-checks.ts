@@ -58,6 +58,12 @@ export function answerDuplicate(
   return true;
 }
 
+/** How many lots the order of this side closes before it opens any. */
+function closableLots({ positions }: SymbolState, row: number, isBuy: boolean): QuantityLots {
+  const size = positions.numbers[row + SIZE];
+  return Math.max(0, isBuy ? -size : size);
+}
+
 /**
  * The checks of an order that need no preview of its fills. They change no state. Methods named refuse… return whether
  * they have refused the order; the first check that fails decides the reply, so their order is part of the API.
@@ -91,12 +97,11 @@ export class OrderChecks {
     if (refuseWhileHalted(state, transaction, plan.isReduceOnly)) return true;
     if (this.refuseQuantity(command, transaction, isTriggered)) return true;
     plan.row = state.positions.draft(command.accountId);
-    const size = state.positions.numbers[plan.row + SIZE];
-    if (size !== 0) state.contributions.refreshMark(plan.row);
-    const closableLots = Math.max(0, command.side === BUY ? -size : size);
-    if (plan.isReduceOnly && closableLots === 0) return refuses(transaction, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
-    plan.quantityLots = plan.isReduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
-    return this.refusePrice(command, transaction, closableLots) || this.refuseResting(command, transaction);
+    if (state.positions.numbers[plan.row + SIZE] !== 0) state.contributions.refreshMark(plan.row);
+    const closable = closableLots(state, plan.row, command.side === BUY);
+    if (plan.isReduceOnly && closable === 0) return refuses(transaction, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
+    plan.quantityLots = plan.isReduceOnly ? Math.min(command.quantityLots, closable) : command.quantityLots;
+    return this.refusePrice(command, transaction, closable) || this.refuseResting(command, transaction);
   }
 
   private refuseQuantity(
@@ -183,8 +188,33 @@ export class OrderChecks {
     const exposed = exposedLots(state.positions.numbers, plan.row, isBuy, filledLots, restingLots, replacedLots);
     const limitLots = this.limits.positionLots(state.markTicks);
     if (exposed > limitLots) return refuses(transaction, "POSITION_LIMIT", "quantity", { limitLots });
+    if (this.refuseOpenInterest(command.quantityLots, transaction, plan.row, isBuy, filledLots, exposed)) return true;
     const highestTicks = isBuy ? plan.limitTicks : Math.max(plan.marginPriceTicks, plan.bestTicks);
     return !isWithinKeyLimits(command, transaction, state, plan.row, side, exposed, highestTicks);
+  }
+
+  /**
+   * Refuses an order that could raise the open interest above its cap. A trade raises it by no more than its taker opens, so
+   * it is enough to check what an order opens at once. A resting order is only refused if the position that it may lead to is
+   * above the cap by itself: while the open interest is at its cap, positions that close need orders to trade with.
+   */
+  private refuseOpenInterest(
+    quantityLots: QuantityLots,
+    transaction: Transaction,
+    row: number,
+    isBuy: boolean,
+    filledLots: QuantityLots,
+    exposedLots: QuantityLots,
+  ): boolean {
+    const { state } = this;
+    const limitLots = this.limits.openInterestLots(state.markTicks);
+    const openedLots = filledLots - closableLots(state, row, isBuy);
+    const roomLots = Math.max(0, limitLots - state.openInterestLots);
+    const excessLots = Math.max(openedLots - (openedLots > 0 ? roomLots : 0), exposedLots - limitLots);
+    if (excessLots <= 0) return false;
+    const { openInterestLots } = state;
+    const nearestLots = Math.max(0, quantityLots - excessLots);
+    return refuses(transaction, "OPEN_INTEREST_CAP", "quantity", { limitLots, openInterestLots, nearestLots });
   }
 
   /** The worst price that the row's order may have: the edge of the price band, or the bankruptcy price of what it closes. */

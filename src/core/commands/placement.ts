@@ -128,6 +128,7 @@ export class Placement {
     }
     if (isUnfillable) return false;
     if (!plan.isReduceOnly) {
+      margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, restingLots, marginPriceTicks, lossTicks, NONE, dryRun);
       if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }

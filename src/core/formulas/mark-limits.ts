@@ -29,6 +29,7 @@ export class MarkLimits {
   private bidEdgeTicks: PriceTicks = 0;
   private askEdgeTicks: PriceTicks = 0;
   private limitLots: QuantityLots = 0;
+  private interestLots: QuantityLots = 0;
 
   constructor(instrument: Instrument) {
     this.instrument = instrument;
@@ -46,11 +47,19 @@ export class MarkLimits {
     return this.limitLots;
   }
 
+  /** The most open interest in lots; Infinity = no limit. */
+  openInterestLots(mark: PriceTicks): QuantityLots {
+    this.moveTo(mark);
+    return this.interestLots;
+  }
+
   private moveTo(mark: PriceTicks): void {
     if (mark === this.markTicks) return;
     this.markTicks = mark;
     this.bidEdgeTicks = bandEdge(this.instrument, BUY, mark);
     this.askEdgeTicks = bandEdge(this.instrument, SELL, mark);
     this.limitLots = positionLimit(this.instrument, mark);
+    const { openInterestCapQuanta, quantaPerTickLot } = this.instrument;
+    this.interestLots = Math.floor(openInterestCapQuanta / (mark * quantaPerTickLot));
   }
 }

@@ -51,6 +51,10 @@ export interface InstrumentConfig {
   maxMovePerSecond?: string;
   /** With an older index price the symbol takes no new risk. Default: no bound but the server's. */
   maxIndexAgeSeconds?: number;
+  /** The most open interest, in USDC of notional: orders that would pass it are refused. Default: none. */
+  openInterestCap?: string;
+  /** From here on the margin of opening rises, see margin/opening-rate.ts. Default: it does not. */
+  openInterestLowerCap?: string;
   riskTiers: RiskTierConfig[];
 }
 
@@ -112,6 +116,11 @@ export interface Instrument {
   movePpm: RatePpm;
   /** Infinity = no bound of the instrument's own. */
   maxIndexAgeMs: number;
+  /** A younger index price asks for no more margin than the highest leverage does: see margin/opening-rate.ts. */
+  freshMs: number;
+  /** Infinity = none. */
+  openInterestCapQuanta: Quanta;
+  openInterestLowerQuanta: Quanta;
   defaultLeverage: number;
   maxLeverage: number;
   riskTiers: RiskTier[];
@@ -138,6 +147,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
   const riskTiers = compileTiers(config);
   const makerFeePpm = boundedPpm(config.makerFeeRate, MAX_FEE_PPM, `${name}.makerFeeRate`);
   const markLimitPpm = markLimit(riskTiers[0]);
+  const movePpm = configPpm(config.maxMovePerSecond ?? "0", `${name}.maxMovePerSecond`);
   const instrument: Instrument = {
     id: config.id,
     symbol: config.symbol,
@@ -163,7 +173,10 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
     breakerMs: (config.breakerSeconds ?? 60) * 1000,
-    movePpm: configPpm(config.maxMovePerSecond ?? "0", `${name}.maxMovePerSecond`),
+    movePpm,
+    freshMs: Math.floor(((riskTiers[0].initialMarginPpm - markLimitPpm) / movePpm) ** 2 * 1000),
+    openInterestCapQuanta: interestLimit(config.openInterestCap, `${name}.openInterestCap`),
+    openInterestLowerQuanta: interestLimit(config.openInterestLowerCap, `${name}.openInterestLowerCap`),
     maxIndexAgeMs: (config.maxIndexAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000,
     defaultLeverage: config.defaultLeverage,
     maxLeverage: riskTiers[0].maxLeverage,
@@ -272,6 +285,9 @@ function wholeSteps(text: string, step: string, name: string): number {
   if (steps.gt(Number.MAX_SAFE_INTEGER)) throw new Error(`${name}: ${text} is too large`);
   return steps.toNumber();
 }
+
+const interestLimit = (notional: string | undefined, name: string): Quanta =>
+  notional === undefined ? Number.POSITIVE_INFINITY : wholeSteps(notional, "0.000001", name);
 
 /**
  * How far from the index the mark may be: at most half of the least maintenance margin and three eighths of the least

@@ -76,6 +76,14 @@ export interface MaxOrderSize {
 }
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
+/** See market-data/index-range.ts. 0 = none. */
+export interface IndexRangeFigures {
+  since: number;
+  highTicks: number;
+  lowTicks: number;
+  previousHighTicks: number;
+  previousLowTicks: number;
+}
 /** The state of a symbol, and a page of its book. */
 export interface SymbolSummary {
   /** `from` of the next Describe; null = this was the last page. */
@@ -85,6 +93,7 @@ export interface SymbolSummary {
   lastTicks: number;
   openInterestLots: number;
   priceTime: number;
+  indexRange: IndexRangeFigures;
   fundingRatePpb: number;
   nextFundingTime: number;
   haltMode: number;

@@ -92,6 +92,15 @@ export const MarginReferencesRow = defineMessage(208, "MarginReferencesRow", {
   moves: json<MarginMove[]>(),
 });
 
+/** See market-data/index-range.ts. */
+export const IndexRangeRow = defineMessage(209, "IndexRangeRow", {
+  since: "number",
+  highTicks: "number",
+  lowTicks: "number",
+  previousHighTicks: "number",
+  previousLowTicks: "number",
+});
+
 // Rows of the ledger's snapshot (230 to 249)
 
 export const LedgerRow = defineMessage(230, "LedgerRow", {

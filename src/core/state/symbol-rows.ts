@@ -20,6 +20,7 @@ import { blank, type Message, type MessageOf } from "../protocol/message-schema.
 import {
   CancelSwitchRow,
   ClientIdRow,
+  IndexRangeRow,
   MarginReferencesRow,
   OrderRow,
   OrderTermsRow,
@@ -32,6 +33,7 @@ import type { SymbolState } from "./symbol-state.ts";
 // Tables load in the order of their names. That matters once: terms come before their orders.
 const CANCEL_SWITCHES = "cancelSwitches";
 const CLIENT_IDS = "clientIds";
+const INDEX_RANGE = "indexRange";
 const MARGIN_REFERENCES = "marginReferences";
 const ORDER_TERMS = "orderTerms";
 const ORDERS = "orders";
@@ -39,6 +41,7 @@ const POSITIONS = "positions";
 const SYMBOL = "symbol";
 
 const symbolRow = blank(SymbolRow);
+const indexRangeRow = blank(IndexRangeRow);
 const orderRow = blank(OrderRow);
 const positionRow = blank(PositionRow);
 const clientIdRow = blank(ClientIdRow);
@@ -96,6 +99,7 @@ function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
   symbolRow.pendingIndexCount = state.pendingIndexCount;
   symbolRow.lastTriggerPpm = state.lastTriggerPpm;
   writer.put(SYMBOL, 0, symbolRow);
+  writer.put(INDEX_RANGE, 0, Object.assign(indexRangeRow, state.indexRange.figures));
 }
 
 function putPosition({ positions }: SymbolState, at: number, writer: SnapshotWriter): void {
@@ -174,6 +178,9 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
     }
     case CLIENT_IDS:
       state.clientIds.load(row as MessageOf<typeof ClientIdRow>);
+      break;
+    case INDEX_RANGE:
+      state.indexRange.load(row as MessageOf<typeof IndexRangeRow>);
       break;
     case MARGIN_REFERENCES: {
       const { accountId, moves } = row as MessageOf<typeof MarginReferencesRow>;

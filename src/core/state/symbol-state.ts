@@ -3,6 +3,7 @@ import type { MarginTable } from "../accounts/margin-table.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import { PPM, type PriceTicks, type QuantityLots, type RatePpm, type TimeMs } from "../base/units.ts";
+import { IndexRange } from "../market-data/index-range.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { MarginReferences } from "../protocol/margin-references.ts";
 import type { Book } from "./book.ts";
@@ -51,6 +52,8 @@ export class SymbolState {
   /** Moving average of mid − index, in 1/1024 ticks. */
   basis1024 = 0;
   priceTime: TimeMs = 0;
+  /** Of recent index prices: opening needs as much margin as they have moved. */
+  readonly indexRange = new IndexRange();
   openInterestLots: QuantityLots = 0;
   /**
    * The instrument's lastTriggerPpm at the last PriceUpdated. Trailing orders follow prices in a replay, too. So the log

@@ -6,6 +6,7 @@ import type { SymbolEvent } from "../../core/protocol/events.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Levels, SymbolSummary } from "../../core/protocol/payloads.ts";
 import { SymbolDescription } from "../../core/protocol/replies.ts";
+import { instrumentJson } from "../json/instrument-json.ts";
 import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
 
 /** Reads the past of a symbol from the history when the exchange starts. */
@@ -51,6 +52,10 @@ export class MarketData {
   }
 
   /** The ticker as JSON text in UTF-8. It is cached, so it must not be changed. */
+  instrumentJson(instrumentId: number): string {
+    return instrumentJson(this.symbol(instrumentId), this.now());
+  }
+
   tickerJson(instrumentId: number): Buffer {
     return this.symbol(instrumentId).tickerJson(this.now());
   }

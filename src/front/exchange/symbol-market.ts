@@ -22,6 +22,7 @@ import {
 import { fundingRatePpb, nextFundingTime } from "../../core/formulas/funding.ts";
 import type { Candle } from "../../core/market-data/candles.ts";
 import { Depth } from "../../core/market-data/depth.ts";
+import { IndexRange } from "../../core/market-data/index-range.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import { RecentBuffer } from "../../core/market-data/recent-buffer.ts";
@@ -79,6 +80,9 @@ export class SymbolMarket {
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
   openInterestLots: QuantityLots = 0;
+  /** When the index price came; 0 = there is none. */
+  priceTime: TimeMs = 0;
+  readonly indexRange = new IndexRange();
   haltMode = 0;
   haltReason = 0;
   /** When the halt ends by itself. 0: it does not. */
@@ -149,6 +153,8 @@ export class SymbolMarket {
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
     this.haltUntil = state.haltUntil;
+    this.priceTime = state.priceTime;
+    this.indexRange.load(state.indexRange);
     this.isIndexStale = state.isIndexStale;
     this.pendingIndexTicks = state.pendingIndexTicks;
     this.fault = state.fault;
@@ -180,6 +186,8 @@ export class SymbolMarket {
       this.openInterestLots += openInterestChangeOfTransfer(event);
     } else if (event.type === PriceUpdated.code) {
       this.priceSequence = sequence;
+      this.priceTime = time;
+      this.indexRange.note(this.indexTicks, event.indexTicks, time);
       this.indexTicks = event.indexTicks;
       this.markTicks = event.markTicks;
       this.fundingRatePpb = event.fundingRatePpb;

@@ -1,28 +1,34 @@
-import type { TradingStatus } from "../../core/base/enums.ts";
+import { TRADING_STATUSES, type TradingStatus } from "../../core/base/enums.ts";
 import {
   PPM_DECIMALS,
   type PriceTicks,
   printFixed,
   printQuanta,
-  type QuantityLots,
+  type Quanta,
+  type RatePpm,
   type TimeMs,
 } from "../../core/base/units.ts";
+import { type OpeningState, openingRatePpm } from "../../core/margin/opening-rate.ts";
 import { type Instrument, lastTriggerLimitOf, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 
 /** What an instrument's row shows of the symbol's state. */
-export interface InstrumentState {
-  readonly instrument: Instrument;
+export interface InstrumentState extends OpeningState {
   readonly status: { status: TradingStatus; statusReason: string | null };
   /** 0: none, or the halt does not end by itself. */
   readonly haltUntil: TimeMs;
   /** 0: none. */
   readonly pendingIndexTicks: PriceTicks;
-  readonly openInterestLots: QuantityLots;
+  /** 0: none. */
+  readonly priceTime: TimeMs;
 }
 
 /** The row of `GET /market/symbols` and of the channel `symbols`. */
-export const instrumentJson = (symbol: InstrumentState): string =>
-  JSON.stringify({ ...describeInstrument(symbol.instrument), ...tradingStateOf(symbol), ...figuresOf(symbol) });
+export function instrumentJson(symbol: InstrumentState, now: TimeMs): string {
+  const { instrument, priceTime } = symbol;
+  const indexTime = priceTime === 0 ? null : priceTime;
+  const state = { ...tradingStateOf(symbol), ...figuresOf(symbol, now), indexTime };
+  return JSON.stringify({ ...describeInstrument(instrument), ...state });
+}
 
 /** The fields whose changes the channel `symbols` sends at once. */
 export function tradingStateOf({ instrument, status, haltUntil, pendingIndexTicks }: InstrumentState) {
@@ -34,8 +40,14 @@ export function tradingStateOf({ instrument, status, haltUntil, pendingIndexTick
 }
 
 /** The fields that may change with each trade, whose changes the channel sends at a slower pace. */
-export function figuresOf({ instrument, openInterestLots }: InstrumentState) {
-  return { openInterest: printQuantity(instrument, openInterestLots) };
+export function figuresOf(symbol: InstrumentState, now: TimeMs) {
+  const { instrument, openInterestLots, markTicks } = symbol;
+  const leastPpm = instrument.riskTiers[0].initialMarginPpm;
+  const ratePpm = markTicks === 0 ? leastPpm : Math.max(leastPpm, openingRatePpm(symbol, now, 0));
+  return {
+    openInterest: printQuantity(instrument, openInterestLots),
+    openingMarginRate: printFixed(ratePpm, PPM_DECIMALS),
+  };
 }
 
 /** The fields that only a new configuration changes. */
@@ -66,7 +78,26 @@ function describeInstrument(instrument: Instrument) {
     liquidationFeeRate: config.liquidationFeeRate,
     priceBand: config.priceBand,
     lastTriggerLimit: lastTriggerLimitOf(config),
+    ...describeGuards(instrument),
     fundingIntervalHours: config.fundingIntervalHours,
     fundingRateCap: config.fundingRateCap,
+  };
+}
+
+/** Limits of prices and of open interest. A field is null where there is no limit. */
+function describeGuards(instrument: Instrument) {
+  const { maxIndexAgeMs, openInterestCapQuanta, openInterestLowerQuanta } = instrument;
+  const rate = (ppm: RatePpm) => printFixed(ppm, PPM_DECIMALS);
+  const notionalOrNull = (quanta: Quanta) => (Number.isFinite(quanta) ? printQuanta(quanta) : null);
+  return {
+    markLimit: rate(instrument.markLimitPpm),
+    indexJumpLimit: rate(instrument.indexJumpPpm),
+    breakerLimit: rate(instrument.breakerPpm),
+    breakerMode: TRADING_STATUSES[instrument.breakerMode],
+    breakerSeconds: instrument.breakerMs / 1000,
+    maxMovePerSecond: rate(instrument.movePpm),
+    maxIndexAgeSeconds: Number.isFinite(maxIndexAgeMs) ? maxIndexAgeMs / 1000 : null,
+    openInterestCap: notionalOrNull(openInterestCapQuanta),
+    openInterestLowerCap: notionalOrNull(openInterestLowerQuanta),
   };
 }

@@ -8,7 +8,6 @@ import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
-import { instrumentJson } from "../json/instrument-json.ts";
 import { listJson } from "../json/json-writers.ts";
 import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
@@ -121,7 +120,7 @@ export const symbolsRoute = ({ market, symbols }: Context): Route =>
     query: schema.SymbolsQuery,
     replies: { 200: schema.InstrumentList },
     handle({ call, query }) {
-      const rows = symbols.selected(query.symbol).map(({ id }) => instrumentJson(market.symbol(id)));
+      const rows = symbols.selected(query.symbol).map(({ id }) => market.instrumentJson(id));
       call.reply(200, listJson(rows, null));
     },
   });

@@ -17,7 +17,7 @@ export interface Context {
   readonly symbols: Symbols;
   /** The history index lags behind: await historyCaughtUp() before a read. */
   readonly history: Omit<History, "minuteCandles">;
-  readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson">;
+  readonly market: Pick<MarketData, "symbol" | "instrumentJson" | "tickerJson" | "allTickersJson">;
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;

@@ -117,10 +117,10 @@ export class PublicStreams {
   }
 
   private openSymbols(topic: string, { instrument }: ChannelRequest): OpenStream {
-    const { engine, market, publish, monotonic } = this.options;
+    const { engine, market, publish, now, monotonic } = this.options;
     const instruments = instrument === null ? engine.instruments : [instrument];
     const symbols = instruments.map(({ id }) => market.symbol(id));
-    return this.opened(new SymbolsStream(topic, instrument, symbols, publish, monotonic));
+    return this.opened(new SymbolsStream(topic, instrument, symbols, publish, now, monotonic));
   }
 
   private openKlines(topic: string, market: SymbolMarket, request: ChannelRequest): OpenStream {

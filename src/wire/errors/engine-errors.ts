@@ -6,7 +6,9 @@ export const ENGINE_ERRORS = {
   INSUFFICIENT_MARGIN: {
     status: 422,
     problem: "The account does not have enough free margin.",
-    remedy: "Ask for less, cancel orders or deposit more; details has the required and the available amount.",
+    remedy:
+      "Ask for less, cancel orders or deposit more; details has the required and the available amount. With " +
+      "details.openingRate that rate of the notional is needed to open: wait, or lower the leverage of an isolated position.",
     groups: ["PLACE", "AMEND", ...POSITION_SETTINGS],
   },
   PRICE_OUT_OF_BAND: {
@@ -58,6 +60,13 @@ export const ENGINE_ERRORS = {
     status: 422,
     problem: "The position with its open orders would exceed the largest position that is allowed.",
     remedy: "Reduce the quantity or cancel orders; details.limit is the largest position.",
+    groups: ["PLACE", "AMEND"],
+  },
+  OPEN_INTEREST_CAP: {
+    status: 422,
+    problem: "The order could raise the symbol's open interest above its cap.",
+    remedy:
+      "Use a quantity of at most details.nearest, or wait until the open interest falls; details.limit is the cap.",
     groups: ["PLACE", "AMEND"],
   },
   TOO_MANY_OPEN_ORDERS: {

@@ -171,6 +171,12 @@ export const Instrument = object(
     statusUntil: nullable(Time("When a halt ends by itself. Null: there is none, or it lasts until it is lifted.")),
     pendingIndexPrice: PriceOrNull("An index price that jumped and waits for confirmation. Null: there is none."),
     openInterest: DecimalOut("Sum of all long positions.", "321.9"),
+    openingMarginRate: DecimalOut(
+      "Share of the notional that an account needs to open or increase a position now, whatever its leverage. It rises with " +
+        "recent moves and the age of the index, and with the open interest.",
+      "0.01",
+    ),
+    indexTime: nullable(Time("When the index price came. Null: there is none yet.")),
     tickSize: DecimalOut("Prices are multiples of it.", "0.1"),
     stepSize: DecimalOut("Quantities are multiples of it.", "0.001"),
     minQuantity: DecimalOut("Smallest quantity of an order.", "0.001"),
@@ -192,6 +198,30 @@ export const Instrument = object(
       "How far from the mark price the last price may be to count for orders with triggerBy LAST, as a share of the mark price. " +
         "0: it always counts.",
       "0.01",
+    ),
+    markLimit: DecimalOut("How far from the index price the mark price may be, as a share of it.", "0.002"),
+    indexJumpLimit: DecimalOut(
+      "An index price that jumps further waits until others confirm it. 0: no jump waits.",
+      "0.0075",
+    ),
+    breakerLimit: DecimalOut("Trading is restricted when the mark moves further within a minute. 0: never.", "0.15"),
+    breakerMode: Type.Enum(TRADING_STATUSES, { description: "The status that this sets." }),
+    breakerSeconds: Type.Integer({ minimum: 1, description: "How long that lasts.", examples: [60] }),
+    maxMovePerSecond: DecimalOut(
+      "Largest move of the index that counts as plausible within a second. Over t seconds it is √t times as much. 0: not set.",
+      "0.0008",
+    ),
+    maxIndexAgeSeconds: nullable(
+      Type.Number({ description: "With an older index price nothing takes new risk. Null: no bound.", examples: [6] }),
+    ),
+    openInterestCap: nullable(
+      DecimalOut("Orders that could raise the open interest above this notional are refused.", "1000000000"),
+    ),
+    openInterestLowerCap: nullable(
+      DecimalOut(
+        "Above this notional of open interest, openingMarginRate rises. It reaches 1 at the cap.",
+        "500000000",
+      ),
     ),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     fundingRateCap: DecimalOut("Highest funding rate of one interval, of either sign.", "0.04"),

@@ -54,13 +54,14 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
     if (command.type !== PlaceOrder.code) continue;
     const { markTicks, instrument } = exchange.symbol(actorId).state;
     const lotQuanta = markTicks * instrument.quantaPerTickLot;
-    for (const order of variants(command as Order, lotQuanta)) check(exchange, actorId, order, seen);
+    for (const order of variants(command as Order, markTicks, lotQuanta)) check(exchange, actorId, order, seen);
   }
 }
 
 /** Orders of the same account, price and key. */
-function variants(order: Order, lotQuanta: number): Order[] {
-  const plain = { ...order, flags: 0, timeInForce: GTC, orderType: LIMIT, expiresAt: 0, clientOrderId: "" };
+function variants(order: Order, markTicks: number, lotQuanta: number): Order[] {
+  const priceTicks = order.priceTicks || markTicks;
+  const plain = { ...order, priceTicks, flags: 0, timeInForce: GTC, orderType: LIMIT, expiresAt: 0, clientOrderId: "" };
   return [
     plain,
     { ...plain, flags: REDUCE_ONLY },

@@ -31,8 +31,9 @@ export const HOUR_MS = 3_600_000;
 /** Two symbols and the ledger on one margin table, as their workers run them, one transaction after the other. */
 export class Markets {
   readonly marginTable = MarginTable.allocate(2048);
+  /** The leverage alone decides how much margin opening needs: opening-rate.test.ts is about the rest. */
   readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
-    (config) => new SymbolActor(compileInstrument(config), this.marginTable),
+    (config) => new SymbolActor(compileInstrument({ ...config, maxMovePerSecond: "0" }), this.marginTable),
   );
   readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.marginTable);
   readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];

@@ -66,7 +66,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "leverage"; leverage: number }
   | { kind: "marginMode"; marginMode: number }
   | { kind: "margin"; amountQuanta: number }
-  | { kind: "index"; indexTicks: number }
+  | { kind: "index"; indexTicks: number; isGuarded?: number }
   | { kind: "deposit"; amountQuanta: number }
   | { kind: "withdraw"; amountQuanta: number }
   /** 0: resume. */
@@ -151,19 +151,22 @@ const side = fc.integer({ min: 0, max: 1 });
 /** The best prices more often than levels that rarely exist. */
 const priceMatch = fc.constantFrom(1, 1, 5, 5, 2, 6, 3, 8);
 
-const place = fc.record({
-  kind: fc.constant("place" as const),
-  ...common,
-  side,
-  orderType: mostly(LIMIT, fc.constant(MARKET)),
-  timeInForce: mostly(0, fc.integer({ min: 0, max: 2 })),
-  flags: mostly(0, fc.constantFrom(POST_ONLY, REDUCE_ONLY, REDUCE_ONLY, REDUCE_ONLY, POST_ONLY | REDUCE_ONLY)),
-  selfTradePrevention: fc.integer({ min: 0, max: 3 }),
-  priceTicks,
-  quantityLots,
-  clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
-  expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
-});
+const place = fc
+  .record({
+    kind: fc.constant("place" as const),
+    ...common,
+    side,
+    orderType: mostly(LIMIT, fc.constant(MARKET)),
+    timeInForce: mostly(0, fc.integer({ min: 0, max: 2 })),
+    flags: mostly(0, fc.constantFrom(POST_ONLY, REDUCE_ONLY, REDUCE_ONLY, REDUCE_ONLY, POST_ONLY | REDUCE_ONLY)),
+    selfTradePrevention: fc.integer({ min: 0, max: 3 }),
+    priceTicks,
+    quantityLots,
+    clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+    expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
+  })
+  // As the gateway sends it: a price of a market order is a cap of the engine's own.
+  .map((step) => (step.orderType === MARKET ? { ...step, priceTicks: 0 } : step));
 
 const cancel = fc.record({
   kind: fc.constant("cancel" as const),
@@ -406,6 +409,7 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
       ...common,
       waitMs: fc.constantFrom(0, 9 * 60_000, 9 * 60_000),
       indexTicks: fc.integer({ min: 60, max: 150 }),
+      isGuarded: mostly(0, fc.constant(1)),
     }),
   },
 );

@@ -171,7 +171,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         return { actorId, command: make(MoveMargin, { accountId, amountQuanta, reference }) };
       }
       case "index":
-        return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
+        return {
+          actorId,
+          command: make(SetIndexPrice, { indexTicks: step.indexTicks, isGuarded: step.isGuarded ?? 0 }),
+        };
       case "halt":
         return {
           actorId,

@@ -56,6 +56,8 @@ test("instruments show every limit that an order must respect", async () => {
   assert.deepEqual(fields, {
     statusUntil: null,
     pendingIndexPrice: null,
+    indexTime: null,
+    openingMarginRate: "0.01",
     symbol: "BTC-PERP",
     baseAsset: "BTC",
     quoteAsset: "USDC",
@@ -72,6 +74,15 @@ test("instruments show every limit that an order must respect", async () => {
     liquidationFeeRate: "0.005",
     priceBand: "0.05",
     lastTriggerLimit: "0.01",
+    markLimit: "0.002",
+    indexJumpLimit: "0.0075",
+    breakerLimit: "0.15",
+    breakerMode: "REDUCE_ONLY",
+    breakerSeconds: 60,
+    maxMovePerSecond: "0.0008",
+    maxIndexAgeSeconds: 600, // by the price source of the tests
+    openInterestCap: "1000000000",
+    openInterestLowerCap: "500000000",
     fundingIntervalHours: 1,
     fundingRateCap: "0", // by the configuration of the tests
   });

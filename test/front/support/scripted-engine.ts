@@ -29,6 +29,7 @@ export const EMPTY_STATE: SymbolSummary = {
   lastTicks: 0,
   openInterestLots: 0,
   priceTime: 0,
+  indexRange: { since: 0, highTicks: 0, lowTicks: 0, previousHighTicks: 0, previousLowTicks: 0 },
   fundingRatePpb: 0,
   nextFundingTime: 0,
   haltMode: 0,

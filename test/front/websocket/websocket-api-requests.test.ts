@@ -94,7 +94,10 @@ test("an unknown op, channel or symbol is refused with the known ones", async ()
     misspelt({ op: "order" }).message,
     / Use one of ping, auth, subscribe, unsubscribe, order.place, .*\.margin\.$/,
   );
-  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Use one of orderbook, trades, .*funding\.$/);
+  assert.match(
+    misspelt(subscribe({ channel: "trade" })).message,
+    / Use one of orderbook, trades, .*funding, margin-calls\.$/,
+  );
   const { details } = misspelt(subscribe(book({ symbol: "btc-perp" })));
   assert.deepEqual(details, { known: ["BTC-PERP", "ETH-PERP"] });
 });

@@ -1,3 +1,4 @@
+import type { TimeMs } from "../../../core/base/units.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { figuresOf, instrumentJson, tradingStateOf } from "../../json/instrument-json.ts";
@@ -18,6 +19,7 @@ interface Row {
 /** The instruments with their limits and the state of these: all in the snapshot, then each one that has changed. */
 export class SymbolsStream extends Stream {
   private readonly rows: readonly Row[];
+  private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
 
   /** `instrument`: null for all. */
@@ -26,13 +28,15 @@ export class SymbolsStream extends Stream {
     instrument: Instrument | null,
     markets: readonly SymbolMarket[],
     publish: Publish,
+    now: () => TimeMs,
     monotonic: () => number,
   ) {
     const head = instrument === null ? '"channel":"symbols"' : `"channel":"symbols","symbol":"${instrument.symbol}"`;
     super(topic, head, Math.max(0, ...markets.map(({ sequence }) => sequence)), publish);
+    this.now = now;
     this.monotonic = monotonic;
     this.rows = markets.map((market) => {
-      return { market, text: instrumentJson(market), ...partsOf(market), publishedAt: monotonic() };
+      return { market, text: instrumentJson(market, now()), ...partsOf(market, now()), publishedAt: monotonic() };
     });
   }
 
@@ -52,17 +56,17 @@ export class SymbolsStream extends Stream {
   /** Returns whether the row has changed and must be published. */
   private refresh(row: Row): boolean {
     const now = this.monotonic();
-    const { state, figures } = partsOf(row.market);
+    const { state, figures } = partsOf(row.market, this.now());
     const isPaced = state === row.state && now - row.publishedAt < FIGURES_PACE_MS;
     if (isPaced || (state === row.state && figures === row.figures)) return false;
-    Object.assign(row, { text: instrumentJson(row.market), state, figures, publishedAt: now });
+    Object.assign(row, { text: instrumentJson(row.market, this.now()), state, figures, publishedAt: now });
     return true;
   }
 }
 
 const dataOf = (rows: readonly Row[]): string => `"data":[${rows.map(({ text }) => text).join(",")}]`;
 
-const partsOf = (market: SymbolMarket): Pick<Row, "state" | "figures"> => ({
+const partsOf = (market: SymbolMarket, now: TimeMs): Pick<Row, "state" | "figures"> => ({
   state: JSON.stringify(tradingStateOf(market)),
-  figures: JSON.stringify(figuresOf(market)),
+  figures: JSON.stringify(figuresOf(market, now)),
 });

@@ -1,0 +1,73 @@
+import { BUY_EXPOSURE, LEVERAGE, MARGIN_MODE, SELL_EXPOSURE, SIZE } from "../base/columns.ts";
+import { ISOLATED } from "../base/enums.ts";
+import {
+  mulDivCeil,
+  PPM,
+  type PriceTicks,
+  type Quanta,
+  type QuantityLots,
+  type RatePpm,
+  type TimeMs,
+} from "../base/units.ts";
+import { initialMargin } from "../formulas/margin.ts";
+import type { IndexRange } from "../market-data/index-range.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import { isolatedEquity } from "./isolated.ts";
+import { positionInitial } from "./position-margin.ts";
+
+/** The state of a symbol that the opening rate follows from. */
+export interface OpeningState {
+  readonly instrument: Instrument;
+  readonly indexRange: IndexRange;
+  readonly priceTime: TimeMs;
+  readonly markTicks: PriceTicks;
+  readonly openInterestLots: QuantityLots;
+}
+
+/**
+ * The rate of the notional that an account must have to open or to increase a position now; 0 = its leverage decides alone.
+ * It is the largest of three rates: what the index may have moved since its last price, what it has moved within the last
+ * minute, and what the open interest asks for. `addedLots`: what the order adds to the open interest at once.
+ */
+export function openingRatePpm(symbol: OpeningState, time: TimeMs, addedLots: QuantityLots): RatePpm {
+  const { instrument } = symbol;
+  let ratePpm = interestRatePpm(symbol, addedLots);
+  if (instrument.movePpm === 0) return ratePpm;
+  const movedPpm = Math.min(PPM, symbol.indexRange.movePpm(time));
+  if (movedPpm > ratePpm) ratePpm = movedPpm;
+  const age = time - symbol.priceTime;
+  if (age <= instrument.freshMs) return ratePpm;
+  return Math.max(ratePpm, Math.min(PPM, instrument.markLimitPpm + plausibleMovePpm(instrument, age)));
+}
+
+/** The largest plausible move of the index within so many ms: it grows with the root of the time. */
+const plausibleMovePpm = ({ movePpm }: Instrument, ms: TimeMs): RatePpm => Math.ceil(movePpm * Math.sqrt(ms / 1000));
+
+/**
+ * From the lowest initial margin rate at the lower cap to 1 at the cap, in a straight line (dYdX v4, GetAdjustedInitialMarginQuoteQuantums:
+ * the initial margin fraction rises between openInterestLowerCap and openInterestUpperCap).
+ */
+function interestRatePpm({ instrument, markTicks, openInterestLots }: OpeningState, addedLots: QuantityLots): RatePpm {
+  const { openInterestLowerQuanta, openInterestCapQuanta, riskTiers } = instrument;
+  const interestQuanta = (openInterestLots + addedLots) * markTicks * instrument.quantaPerTickLot;
+  if (interestQuanta <= openInterestLowerQuanta) return 0;
+  const share = (interestQuanta - openInterestLowerQuanta) / (openInterestCapQuanta - openInterestLowerQuanta);
+  const basePpm = riskTiers[0].initialMarginPpm;
+  return Math.min(PPM, basePpm + Math.ceil((PPM - basePpm) * share));
+}
+
+/** By how much the margin of the row's position and orders at this rate exceeds their margin at its leverage, in quanta. */
+export function marginAboveLeverage(state: SymbolState, row: number, ratePpm: RatePpm): Quanta {
+  const n = state.positions.numbers;
+  const value = n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot;
+  const exposure = Math.max(value + n[row + BUY_EXPOSURE], n[row + SELL_EXPOSURE] - value);
+  return Math.max(0, mulDivCeil(exposure, ratePpm, PPM) - initialMargin(state.instrument, exposure, n[row + LEVERAGE]));
+}
+
+/** The equity of an isolated position beyond its initial margin. Without a position 0: its margin will be by its leverage. */
+export function isolatedSurplus(state: SymbolState, row: number): Quanta {
+  const n = state.positions.numbers;
+  if (n[row + SIZE] === 0 || n[row + MARGIN_MODE] !== ISOLATED) return 0;
+  return Math.max(0, isolatedEquity(state, row) - positionInitial(state, row));
+}
