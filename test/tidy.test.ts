@@ -77,7 +77,12 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
 };
 
 /** What only these files may say: shared memory is theirs to order. */
-const ATOMICS = ["src/core/accounts/margin-memory.ts", "src/wire/ring.ts", "src/actor/threads/control.ts"];
+const ATOMICS = [
+  "src/core/accounts/margin-memory.ts",
+  "src/core/accounts/liquidation-bids.ts",
+  "src/wire/ring.ts",
+  "src/actor/threads/control.ts",
+];
 
 /** What alone may throw dice in the core: nothing that is decided depends on them. */
 const DICE = ["src/core/base/client-id-hash.ts"];

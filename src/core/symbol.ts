@@ -323,18 +323,15 @@ export class SymbolActor implements Actor {
       applyIndexWentStale(state);
       transaction.emit(wentStale);
     }
-    if (mayLiquidate(state, transaction.time)) this.liquidations.begin();
+    if (state.markTicks !== 0) this.liquidations.begin(transaction.time);
     this.liquidate(transaction);
   }
 
   /** A bounded step of the liquidation scan. Returns whether more is left. */
   private liquidate(transaction: Transaction): boolean {
     const { state } = this;
-    if (!mayLiquidate(state, transaction.time)) {
-      this.liquidations.cancelScan();
-      return false;
-    }
     // The scan waits for overdue orders, but is not canceled: an account could delay its liquidation with many of them.
-    return state.hasOverdue(transaction.time) || this.liquidations.runBackground(state, transaction);
+    if (state.hasOverdue(transaction.time)) return true;
+    return this.liquidations.runBackground(state, transaction, mayLiquidate(state, transaction.time));
   }
 }

@@ -5,6 +5,7 @@ import { Control } from "../../src/actor/threads/control.ts";
 import { Journal } from "../../src/actor/threads/journal.ts";
 import { recover } from "../../src/actor/threads/recovery.ts";
 import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
+import { LiquidationBids } from "../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../src/core/ledger/ledger.ts";
@@ -166,6 +167,7 @@ export class Machine {
     const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
 
     const sums = MarginTable.allocate(options.maxAccounts, options.workers);
+    const bids = scheduler.share(LiquidationBids.allocate(options.maxAccounts, instruments.length));
     /** The first step of a worker's thread: recovers its actors from snapshots and the log. */
     const openWorker = (
       i: number,
@@ -177,6 +179,10 @@ export class Machine {
       const tableOf = ({ buffer }: MarginTable): SimMarginTable =>
         new SimMarginTable(scheduler, buffer, options.workers, i);
       const own = tableOf(joins ? MarginTable.allocate(options.maxAccounts, options.workers) : marginTable);
+      own.bids = new LiquidationBids(
+        bids,
+        instruments.map(({ symbol }) => symbol),
+      );
       const actors = pinned[i]!.map((actorId) => {
         const actor = this.newActor(actorId, own);
         return tampering.actor?.(actor) ?? actor;

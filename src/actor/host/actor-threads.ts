@@ -1,5 +1,6 @@
 import { must } from "../../assert.ts";
 import type { Config } from "../../config.ts";
+import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { allocateRing, type Doorbell, RingProducer } from "../../wire/ring.ts";
@@ -49,6 +50,7 @@ export interface ActorThreadsOptions {
 export class ActorThreads {
   private readonly options: ActorThreadsOptions;
   private readonly sums: MarginTable;
+  private readonly liquidationBids: SharedArrayBuffer;
   private readonly threads: Thread[] = [];
   private readonly watchdogs: Watchdog[] = [];
   /** By worker: when its threads died, in ms. */
@@ -61,7 +63,9 @@ export class ActorThreads {
 
   constructor(options: ActorThreadsOptions) {
     this.options = options;
-    this.sums = MarginTable.allocate(options.config.maxAccounts, options.workers.length);
+    const { maxAccounts, instruments } = options.config;
+    this.sums = MarginTable.allocate(maxAccounts, options.workers.length);
+    this.liquidationBids = LiquidationBids.allocate(maxAccounts, instruments.length);
     this.deaths = options.workers.map(() => []);
   }
 
@@ -121,6 +125,7 @@ export class ActorThreads {
       journalDoorbell: journalDoorbell.buffer,
       marginTable: marginTable.buffer,
       sums: this.sums.buffer,
+      liquidationBids: this.liquidationBids,
       actorIds: [...actorIds],
       instruments: [...config.instruments],
       ledger: { faucetCapQuanta: config.faucetCapQuanta, withdrawalDelayMs: config.withdrawalDelayMs },

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
+import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../core/ledger/ledger.ts";
@@ -77,6 +78,7 @@ export interface ActorTask extends ThreadTask {
   out: SharedArrayBuffer;
   journalDoorbell: SharedArrayBuffer;
   marginTable: SharedArrayBuffer;
+  liquidationBids: SharedArrayBuffer;
   /** As large as the margin table: see recount.ts. */
   sums: SharedArrayBuffer;
   /** It replaces a thread that has died, while the others go on: see rebuild.ts. */
@@ -164,6 +166,8 @@ export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (acto
   const { worker: stripe, workers: stripeCount } = task;
   const shared = new MarginTable(task.marginTable, stripeCount, stripe);
   const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, stripeCount, stripe) : shared;
+  const symbols = task.instruments.map(({ symbol }) => symbol);
+  marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
   const actors = task.actorIds.map((actorId): Actor => {
     if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable));
     const config = task.instruments.find((instrument) => instrument.id === actorId);

@@ -1,5 +1,6 @@
 import { proportion } from "../base/units.ts";
 import * as fields from "./contribution.ts";
+import { LiquidationBids } from "./liquidation-bids.ts";
 import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
 import * as lock from "./sequence-lock.ts";
@@ -37,6 +38,7 @@ type Contribution = fields.Contribution;
  * All amounts are quanta. `contributed` and `offset` are where an actor remembers its contribution: five numbers.
  */
 export class MarginTable extends MarginJournal {
+  private sharedBids: LiquidationBids | null = null;
   private readonly consistentTotals: Contribution = {
     equity: 0,
     unrealized: 0,
@@ -47,6 +49,16 @@ export class MarginTable extends MarginJournal {
 
   static allocate(maxAccounts: number, stripeCount = 1, stripe = 0): MarginTable {
     return new MarginTable(new SharedArrayBuffer(maxAccounts * bytesPerAccount(stripeCount)), stripeCount, stripe);
+  }
+
+  /** Where symbols agree which position of an account is closed first. Threads that share a table share these, too. */
+  get bids(): LiquidationBids {
+    this.sharedBids ??= LiquidationBids.local(this.maxAccounts);
+    return this.sharedBids;
+  }
+
+  set bids(bids: LiquidationBids) {
+    this.sharedBids = bids;
   }
 
   // The totals as they stand, also in the middle of transactions.

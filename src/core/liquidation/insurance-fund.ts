@@ -6,7 +6,7 @@ import { positionMaintenance } from "../margin/position-margin.ts";
 import { TRADE_TERMS } from "../matching/matching.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { STEPS } from "./close-step.ts";
+import { STEPS } from "./close-plan.ts";
 import type { DeleveragingQueue } from "./deleveraging.ts";
 import { closeInBook } from "./house-order.ts";
 import { refreshFund, transferPosition } from "./position-transfer.ts";

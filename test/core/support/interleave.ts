@@ -1,11 +1,12 @@
+import { LiquidationBids } from "../../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 
 /**
- * Runs the steps of several actors on a shared margin table in every possible order, on one thread. A step is one read or
+ * Runs the steps of several actors on shared memory in every possible order, on one thread. A step is one read or
  * write of a value, or one atomic operation.
  *
  * To suspend an actor, it is run again from its start: earlier steps get their recorded answers, one new step is made for
- * real, and the next step aborts the run. So an actor may change only the table, and what it creates itself.
+ * real, and the next step aborts the run. So an actor may change only this memory, and what it creates itself.
  */
 export interface Ending<T> {
   buffer: ArrayBuffer;
@@ -60,6 +61,20 @@ class SteppedMarginTable extends MarginTable {
   }
 }
 
+/** The table of liquidation bids as one actor has it. */
+export class SteppedBids extends LiquidationBids {
+  protected override load(index: number): number {
+    return step(() => super.load(index));
+  }
+
+  protected override store(index: number, value: number): void {
+    step(() => {
+      super.store(index, value);
+      return 0;
+    });
+  }
+}
+
 const OPERATIONS = ["store", "compareExchange"] as const;
 type Operation = (words: Int32Array, ...rest: never[]) => number;
 
@@ -85,13 +100,21 @@ function step(make: () => number): number {
   return current.answer;
 }
 
-/**
- * Calls `check` once for each possible ending, however many orders lead to it. The n-th actor has the n-th stripe. Returns the
- * number of orders.
- */
-export function everyInterleaving<T>(
+/** As everyInterleavingOf(), on a margin table. The n-th actor has the n-th stripe. */
+export const everyInterleaving = <T>(
   start: ArrayBuffer,
   actors: readonly ((marginTable: MarginTable) => T)[],
+  check: (ending: Ending<T>) => void,
+): number => everyInterleavingOf(start, (buffer, i) => new SteppedMarginTable(buffer, actors.length, i), actors, check);
+
+/**
+ * Calls `check` once for each possible ending, however many orders lead to it. `view`: the memory as the n-th actor has it.
+ * Returns the number of orders.
+ */
+export function everyInterleavingOf<M, T>(
+  start: ArrayBuffer,
+  view: (buffer: SharedArrayBuffer, actor: number) => M,
+  actors: readonly ((memory: M) => T)[],
   check: (ending: Ending<T>) => void,
 ): number {
   /** Keyed by the memory and the answers of each actor, which decide everything that can still happen. */
@@ -104,8 +127,8 @@ export function everyInterleaving<T>(
     let orders = 0;
     for (const [i, actor] of actors.entries()) {
       const next = buffer.slice(0);
-      const marginTable = new SteppedMarginTable(next as unknown as SharedArrayBuffer, actors.length, i);
-      const end = runOneStep(() => actor(marginTable), made[i]!);
+      const memory = view(next as unknown as SharedArrayBuffer, i);
+      const end = runOneStep(() => actor(memory), made[i]!);
       if (end.finished) {
         results[i] = end.result;
         continue;
