@@ -1,3 +1,4 @@
+import { LiquidationBids } from "../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { INSURANCE_ACCOUNT } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
@@ -74,6 +75,9 @@ export class World {
     const { buffer } = MarginTable.allocate(maxAccounts, workers);
     this.random = random;
     this.tables = Array.from({ length: workers }, (_, i) => new MarginTable(buffer, workers, i));
+    const bids = LiquidationBids.allocate(maxAccounts, instruments.length);
+    const symbols = instruments.map(({ symbol }) => symbol);
+    for (const table of this.tables) table.bids = new LiquidationBids(bids, symbols);
     this.ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 1000 }, this.tables[LEDGER_WORKER]);
     const tableOf = (i: number): MarginTable => this.tables[i % workers];
     this.symbols = instruments.map((instrument, i) => new SymbolActor(instrument, tableOf(i), { maxIndexAgeMs }));

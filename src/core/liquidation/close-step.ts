@@ -56,7 +56,7 @@ export function liquidateCross(
 ): void {
   const { isEnough, bookLots, stepLots, equityShare, limitTicks } = plan;
   if (!canOthersClose) closePart(state, transaction, queue, row, isEnough ? bookLots : stepLots, equityShare);
-  else if (bookLots > 0) closeAt(state, transaction, row, bookLots, limitTicks);
+  else closeAt(state, transaction, row, bookLots, limitTicks);
 }
 
 /**

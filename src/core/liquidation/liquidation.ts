@@ -1,4 +1,4 @@
-import { NOT_NOW } from "../accounts/liquidation-bids.ts";
+import { NOT_IN_BOOK, NOT_NOW } from "../accounts/liquidation-bids.ts";
 import { ACCOUNT, CONTRIBUTED, NONE, OPEN_ORDERS, SIZE } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT, isCustomer, REASON_LIQUIDATION } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
@@ -18,7 +18,7 @@ import { LiquidationTurns } from "./liquidation-turns.ts";
 const ROWS_PER_TRANSACTION = 5000;
 const STEPS_PER_TRANSACTION = 10;
 /** Per transaction: waiting rows that are looked at again between two scans. */
-const LOOKS_PER_TRANSACTION = 200;
+const LOOKS_PER_TRANSACTION = 100;
 
 /**
  * Liquidation, as far as it happens in one symbol. It decides which accounts are liquidated, and when.
@@ -168,7 +168,13 @@ export class Liquidations {
     if (this.turns.isOutdated(state, row)) this.turns.post(state, transaction, row, planOf(state, row));
     if (!this.turns.isTurn(state, row)) return true;
     prepare(state, transaction, row);
-    this.close(state, transaction, row, planOf(state, row));
+    const plan = planOf(state, row);
+    // The book has changed since the bid, and another symbol comes first now.
+    if (plan.cost === NOT_IN_BOOK && state.marginTable.bids.canOthersClose) {
+      this.turns.post(state, transaction, row, plan);
+      return true;
+    }
+    this.close(state, transaction, row, plan);
     return false;
   }
 }
