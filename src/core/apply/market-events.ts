@@ -22,7 +22,7 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.isIndexStale = false;
   state.pendingIndexTicks = 0;
   state.pendingIndexCount = 0;
-  state.funding.sample(event.premiumPpb, event.nextFundingTime);
+  state.funding.sample(event.premiumPpb, event.premiumHeldMs, event.nextFundingTime, time);
   state.changed = true;
 }
 

@@ -25,7 +25,9 @@ export function digestSymbol(state: SymbolState): string {
   hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
   // Without a jump the digest is the one of earlier versions.
   if (state.pendingIndexCount !== 0) hash.update(`${state.pendingIndexTicks} ${state.pendingIndexCount}\n`);
-  // A number of later programs counts only when it is set: old folders keep their digests.
+  // Numbers of later programs count only when they are set: old folders keep their digests.
+  const { premiumPpb, premiumMsSum, premiumMs } = state.funding;
+  if (premiumMs !== 0) hash.update(`premium ${premiumPpb} ${premiumMsSum} ${premiumMs}\n`);
   if (state.lastTriggerPpm !== 0) hash.update(`last trigger ${state.lastTriggerPpm}\n`);
   hashBook(state, hash);
   hashExtendedOrders(state, hash);

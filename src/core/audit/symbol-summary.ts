@@ -21,7 +21,7 @@ export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
     openInterestLots: state.openInterestLots,
     priceTime: state.priceTime,
     indexRange: state.indexRange.figures,
-    fundingRatePpb: state.funding.intervalRatePpb(state.funding.nextTime),
+    fundingRatePpb: state.funding.intervalRatePpb(),
     nextFundingTime: state.funding.nextTime,
     haltMode: state.haltMode,
     haltReason: state.haltReason,

@@ -16,6 +16,13 @@ import type { Instrument } from "../protocol/instrument.ts";
 const INTEREST_PPB_PER_8H = 100_000;
 const CLAMP_PPB = 500_000;
 const EIGHT_HOURS_MS = 8 * 3_600_000;
+/** Bounds a premium to 10 %: then its product with the ms of the longest interval, a day, is exact. */
+const MOST_PREMIUM_PPB = PPB / 10;
+/**
+ * A sample of the premium counts for the time until the next one, but not longer. Otherwise an outage of the index would
+ * give the last sample before it great weight. An older index is stale by default (maxIndexAgeMs).
+ */
+export const MAX_SAMPLE_MS = 10_000;
 
 /** The visible part of an order book: price levels in ticks, best first, and the lots shown at each. */
 export interface VisibleBook {
@@ -60,23 +67,19 @@ export function premiumPpb(instrument: Instrument, book: VisibleBook, indexTicks
   const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);
   const above = bid < 0 ? 0 : Math.max(0, bid - indexTicks);
   const below = ask < 0 ? 0 : Math.max(0, indexTicks - ask);
-  const most = instrument.markLimitPpm * (PPB / PPM);
+  const most = Math.min(MOST_PREMIUM_PPB, instrument.markLimitPpm * (PPB / PPM));
   return Math.max(-most, Math.min(most, Math.trunc(((above - below) * PPB) / indexTicks)));
 }
 
 /**
  * The rate of one interval in parts per billion: [average premium + clamp(interest − average premium, ±0.05 %)] ÷
- * (8 h ÷ interval), within ±cap (Binance USD-M). The average is weighted by time (Bybit): sample k of n has the weight k.
- * `premiumSum`: Σ k × premium of sample k. `premiumCount`: n.
+ * (8 h ÷ interval), within ±cap (Binance USD-M). The average is weighted by time (Binance): see FundingState.
  */
 export function fundingRatePpb(
   instrument: Instrument,
-  premiumSum: number,
-  premiumCount: number,
+  average: number,
   intervalMs: number = instrument.fundingIntervalMs,
 ): number {
-  const weights = (premiumCount * (premiumCount + 1)) / 2;
-  const average = weights === 0 ? 0 : Math.trunc(premiumSum / weights);
   const pull = Math.max(-CLAMP_PPB, Math.min(CLAMP_PPB, INTEREST_PPB_PER_8H - average));
   const rate = Math.trunc(((average + pull) * intervalMs) / EIGHT_HOURS_MS);
   return Math.max(-instrument.fundingCapPpb, Math.min(instrument.fundingCapPpb, rate));

@@ -60,10 +60,10 @@ export class Pricing {
     priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
-    const count = state.funding.premiumCount + 1;
-    const sum = state.funding.premiumSum + count * priceUpdated.premiumPpb;
-    priceUpdated.fundingRatePpb = state.funding.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
+    priceUpdated.premiumHeldMs = state.funding.heldMs(transaction.time);
     applyPriceUpdated(state, priceUpdated, transaction.time);
+    // It follows from the event, and changes no state.
+    priceUpdated.fundingRatePpb = state.funding.intervalRatePpb();
     transaction.emit(priceUpdated);
     if (isGuarded) this.breakCircuit(transaction);
     transaction.reply({ type: Done.code });
@@ -116,12 +116,12 @@ export class Pricing {
    */
   settleDue(transaction: Transaction): void {
     const { state, instrument } = this;
-    const { premiumSum, premiumCount } = state.funding;
-    if (premiumCount === 0 || transaction.time < state.funding.nextTime) return;
-    fundingSettled.fundingTime = state.funding.nextTime;
+    const { premiumCount, nextTime } = state.funding;
+    if (premiumCount === 0 || transaction.time < nextTime) return;
+    fundingSettled.fundingTime = nextTime;
     fundingSettled.nextFundingTime = nextFundingTime(transaction.time, instrument.fundingIntervalMs);
-    fundingSettled.ratePpb = state.funding.intervalRatePpb(state.funding.nextTime);
-    fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
+    fundingSettled.ratePpb = state.funding.intervalRatePpb(nextTime);
+    fundingSettled.premiumPpb = state.funding.averagePremiumPpb(nextTime);
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;
     // Payments of the previous interval come first: a position owes at most one interval.

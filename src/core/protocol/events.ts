@@ -81,6 +81,11 @@ export const PriceUpdated = defineMessage(106, "PriceUpdated", {
   openInterestLots: "number",
   /** The instrument's lastTriggerPpm, which holds from here on. 0 also in logs from before this field. */
   lastTriggerPpm: "number",
+  /**
+   * How long the sample of the premium before this one stood, in ms, as far as that counts. 0 for the first sample of a
+   * funding interval, and in logs from before this field.
+   */
+  premiumHeldMs: "number",
 });
 /**
  * A funding interval has ended. Open positions owe size × mark × rate, longs to shorts when the rate is positive. Each

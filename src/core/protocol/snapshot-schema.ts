@@ -29,6 +29,9 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
   pendingIndexTicks: "number",
   pendingIndexCount: "number",
   lastTriggerPpm: "number",
+  premiumPpb: "number",
+  premiumMsSum: "number",
+  premiumMs: "number",
 });
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",

@@ -1,6 +1,6 @@
 import * as columns from "../base/columns.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
-import { fundingPayment, fundingRatePpb, intervalBefore } from "../formulas/funding.ts";
+import { fundingPayment, fundingRatePpb, intervalBefore, MAX_SAMPLE_MS } from "../formulas/funding.ts";
 import type { FundingSettled } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
@@ -12,9 +12,16 @@ const { FUNDING_TIME, SIZE } = columns;
 export class FundingState {
   /** When the running interval ends. */
   nextTime: TimeMs = 0;
-  /** Σ k × premium of the k-th sample of the running interval, in parts per billion of the index. */
-  premiumSum = 0;
+  /** How many samples of the premium the running interval has. */
   premiumCount = 0;
+  /** The last sample, in parts per billion of the index, and when it was taken. */
+  premiumPpb = 0;
+  sampledAt: TimeMs = 0;
+  /** Σ premium × ms and Σ ms of the samples before the last one: each counts for the time that it stood. */
+  premiumMsSum = 0;
+  premiumMs = 0;
+  /** Σ k × premium of the k-th sample, by which earlier programs decided. Still here because it is in their digests. */
+  premiumSum = 0;
   /** When the last interval ended. Positions with an older FUNDING_TIME owe its payment. */
   lastTime: TimeMs = 0;
   /** Rate of the last interval, in parts per billion of the notional at lastMarkTicks. */
@@ -32,8 +39,17 @@ export class FundingState {
     this.positions = positions;
   }
 
-  /** Adds a premium sample to the running interval. */
-  sample(premiumPpb: number, nextTime: TimeMs): void {
+  /** How long the last sample of the running interval has stood, in ms, as far as that counts. */
+  heldMs(time: TimeMs): number {
+    return this.premiumCount === 0 ? 0 : Math.max(0, Math.min(MAX_SAMPLE_MS, time - this.sampledAt));
+  }
+
+  /** Adds a premium sample to the running interval. The sample before it stood for `heldMs`. */
+  sample(premiumPpb: number, heldMs: number, nextTime: TimeMs, time: TimeMs): void {
+    this.premiumMsSum += this.premiumPpb * heldMs;
+    this.premiumMs += heldMs;
+    this.premiumPpb = premiumPpb;
+    this.sampledAt = time;
     this.nextTime = nextTime;
     this.premiumCount++;
     this.premiumSum += this.premiumCount * premiumPpb;
@@ -50,6 +66,9 @@ export class FundingState {
     this.nextTime = event.nextFundingTime;
     this.premiumSum = 0;
     this.premiumCount = 0;
+    this.premiumPpb = 0;
+    this.premiumMsSum = 0;
+    this.premiumMs = 0;
   }
 
   /** A position of this size has paid. */
@@ -58,10 +77,21 @@ export class FundingState {
     this.owingLots -= sizeLots;
   }
 
-  /** The rate of the interval that ends at `endTime`, from its premiums: by default those until now. */
-  intervalRatePpb(endTime: TimeMs, premiumSum = this.premiumSum, premiumCount = this.premiumCount): number {
+  /** The average premium of the running interval until `time`, in parts per billion of the index, weighted by time. */
+  averagePremiumPpb(time: TimeMs): number {
+    const heldMs = this.heldMs(time);
+    const ms = this.premiumMs + heldMs;
+    return ms === 0 ? this.premiumPpb : Math.trunc((this.premiumMsSum + this.premiumPpb * heldMs) / ms);
+  }
+
+  /** The rate of the running interval, from its premiums until `time`: by default until the last sample. */
+  intervalRatePpb(time: TimeMs = this.sampledAt): number {
     const { instrument, lastTime } = this;
-    return fundingRatePpb(instrument, premiumSum, premiumCount, intervalBefore(instrument, endTime, lastTime));
+    return fundingRatePpb(
+      instrument,
+      this.averagePremiumPpb(time),
+      intervalBefore(instrument, this.nextTime, lastTime),
+    );
   }
 
   /** Whether the position in the row owes the payment of the last interval. */

@@ -98,6 +98,9 @@ function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
   symbolRow.pendingIndexTicks = state.pendingIndexTicks;
   symbolRow.pendingIndexCount = state.pendingIndexCount;
   symbolRow.lastTriggerPpm = state.lastTriggerPpm;
+  symbolRow.premiumPpb = state.funding.premiumPpb;
+  symbolRow.premiumMsSum = state.funding.premiumMsSum;
+  symbolRow.premiumMs = state.funding.premiumMs;
   writer.put(SYMBOL, 0, symbolRow);
   writer.put(INDEX_RANGE, 0, Object.assign(indexRangeRow, state.indexRange.figures));
 }
@@ -219,6 +222,10 @@ function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void 
   state.pendingIndexTicks = row.pendingIndexTicks;
   state.pendingIndexCount = row.pendingIndexCount;
   state.lastTriggerPpm = row.lastTriggerPpm;
+  state.funding.premiumPpb = row.premiumPpb;
+  state.funding.premiumMsSum = row.premiumMsSum;
+  state.funding.premiumMs = row.premiumMs;
+  state.funding.sampledAt = row.priceTime;
 }
 
 function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {

@@ -196,7 +196,7 @@ export class SymbolMarket {
       this.pendingIndexTicks = 0;
     } else if (event.type === FundingSettled.code) {
       // The new interval has no sample yet.
-      this.fundingRatePpb = fundingRatePpb(this.instrument, 0, 0);
+      this.fundingRatePpb = fundingRatePpb(this.instrument, 0);
       this.nextFundingTime = event.nextFundingTime;
       this.fundingRates.push(settledRate(event));
     } else if (event.type === TradingHalted.code) {

@@ -35,7 +35,7 @@ const fundingProperties = {
   markPrice: PriceOrNull("The price at which positions were valued."),
   indexPrice: PriceOrNull("Price of the price source."),
   premium: DecimalOut(
-    "Weighted average of the interval's samples, as a share of the index price. Later samples weigh more.",
+    "Average of the interval's samples, as a share of the index price. A sample weighs as long as it stood, at most 10 s.",
     "0",
   ),
   fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),

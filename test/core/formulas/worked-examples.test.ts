@@ -168,18 +168,31 @@ for (const [premium, rate] of FUNDING)
   test(`Binance, Bybit: a premium of ${premium} % over 8 hours is a funding rate of ${rate} %`, () => {
     const of = instrument(PLAIN, { fundingIntervalHours: 8, fundingRateCap: "0.01" });
     const premiumPpb = Math.round(premium * PPB_OF_PERCENT);
-    assert.equal(fundingRatePpb(of, premiumPpb, 1), Math.round(rate * PPB_OF_PERCENT));
+    assert.equal(fundingRatePpb(of, premiumPpb), Math.round(rate * PPB_OF_PERCENT));
     // Hourly it is an eighth (Binance: ÷ (8 ÷ N); Hyperliquid), but for the cap.
     const hourly = instrument(PLAIN, { fundingIntervalHours: 1, fundingRateCap: "0.01" });
     if (Math.abs(rate) < 1)
-      assert.equal(fundingRatePpb(hourly, premiumPpb, 1), Math.trunc(Math.round(rate * PPB_OF_PERCENT) / 8));
+      assert.equal(fundingRatePpb(hourly, premiumPpb), Math.trunc(Math.round(rate * PPB_OF_PERCENT) / 8));
   });
 
-test("Bybit: the k-th of n samples counts k", () => {
+test("Binance: samples of the premium are weighted by time", () => {
   const of = instrument(PLAIN, { fundingIntervalHours: 8, fundingRateCap: "0.01" });
+  const exchange = new Exchange([of]);
+  const { funding } = exchange.symbol(of.id).state;
+  const end = 8 * 3_600_000;
+  let [time, heldMs] = [1, 0];
+  for (const [percent, ms] of [
+    [0.6, 1000],
+    [0.3, 2000],
+    [0.1, 3000],
+  ] as const) {
+    funding.sample(percent * PPB_OF_PERCENT, heldMs, end, time);
+    heldMs = ms;
+    time += ms;
+  }
   // (1 × 0.6 % + 2 × 0.3 % + 3 × 0.1 %) ÷ 6 = 0.25 %, less 0.05 %
-  const sum = (1 * 0.6 + 2 * 0.3 + 3 * 0.1) * PPB_OF_PERCENT;
-  assert.equal(fundingRatePpb(of, Math.round(sum), 3), 0.2 * PPB_OF_PERCENT);
+  assert.equal(funding.averagePremiumPpb(time), 0.25 * PPB_OF_PERCENT);
+  assert.equal(funding.intervalRatePpb(time), 0.2 * PPB_OF_PERCENT);
 });
 
 /** Bybit, "Funding Fee Calculation": position value × rate; a positive rate is paid by longs to shorts. */

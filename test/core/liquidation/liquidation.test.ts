@@ -396,18 +396,20 @@ test("funding: longs pay shorts, rounded against each, and the fund keeps the re
   markets.audit();
 });
 
-test("the rate of an interval is the average of its premiums, the later ones with more weight", () => {
+test("the rate of an interval is the average of its premiums, each by the time that it stood", () => {
   const exchange = new Exchange([instrument({ ...PLAIN, tickSize: "0.01" })]);
   const price = (): Message[] => exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 10_000 })).events;
   const accountId = 16;
   exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e11 }));
   price();
   exchange.do(PLAIN.id, make(PlaceOrder, { accountId, side: BUY, priceTicks: 10_050, quantityLots: 200 }));
+  exchange.time += 5000;
   const [updated] = price() as MessageOf<typeof PriceUpdated>[];
-  assert.equal(updated.fundingRatePpb, 2_833_333);
+  // The second sample has stood for no time yet: the interest only.
+  assert.equal(updated.fundingRatePpb, 100_000);
   exchange.time += 8 * HOUR_MS;
   const settled = price().find(({ type }) => type === FundingSettled.code) as MessageOf<typeof FundingSettled>;
-  // (1 × 0 + 2 × 0.5 %) ÷ 3, less 0.05 % by the interest.
+  // (5 s × 0 + 10 s × 0.5 %) ÷ 15 s, less 0.05 % by the interest.
   assert.deepEqual([settled.premiumPpb, settled.ratePpb], [3_333_333, 2_833_333]);
 });
 

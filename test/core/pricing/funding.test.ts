@@ -116,17 +116,22 @@ test("an interval without samples costs nothing and is skipped; the next one wit
   markets.audit();
 });
 
-test("the premium of an interval is the average of its samples, the k-th with weight k", () => {
+test("the premium of an interval is the average of its samples, each weighted by the time until the next one", () => {
   // No quotes at first; then one bid 0.19 % above the index, large enough to count.
   const bid = Math.floor(1.0019 * MARK);
+  // The sample of beforeEach stood for half an hour, less this: it counts for 10 s.
+  markets.time = end - 9000;
   markets.price(btc, MARK);
+  markets.time = end - 7000;
   markets.order(btc, buyer, BUY, bid, 500);
   markets.price(btc, MARK);
+  markets.time = end - 4000;
   markets.price(btc, MARK);
-  markets.time = end;
+  markets.time = end + 2000;
   const [{ premiumPpb, ratePpb }] = settledIn(markets.tick());
   const sample = Math.trunc(((bid - MARK) * 1e9) / MARK);
-  assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (1 + 2 + 3 + 4)));
+  // 10 s and 2 s without a premium, 3 s and 4 s with it: the last sample counts until the end of the interval.
+  assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (10 + 2 + 3 + 4)));
   // An eighth of the 8-hour rate, which the interest lowers by at most 0.05 %.
   assert.equal(ratePpb, Math.trunc((premiumPpb - 500_000) / 8));
 });
