@@ -56,6 +56,7 @@ const InstrumentSetting = Type.Object(
     fundingIntervalHours: Type.Integer({ minimum: 1, maximum: 24 }),
     fundingRateCap: decimal(),
     lastTriggerLimit: Type.Optional(decimal()),
+    impactNotionalRate: Type.Optional(decimal()),
     indexJumpLimit: Type.Optional(decimal()),
     breakerLimit: Type.Optional(decimal()),
     maxMovePerSecond: Type.Optional(decimal()),

@@ -36,15 +36,34 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
 }
 
 /**
- * The impact bid or ask price (Binance, Bybit, dYdX): the average price of trading `notionalQuanta` against the visible side
- * of a book, in whole ticks, rounded towards the index. −1 when the side shows less than that.
+ * The notional for impact prices, in quanta. It grows with the open interest: those who hold it gain by a wrong premium, and
+ * the quotes that make the premium are what they risk.
  */
-function impactPrice(book: VisibleBook, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
+export function impactNotional(instrument: Instrument, indexTicks: PriceTicks, openInterestLots: QuantityLots): Quanta {
+  const interestQuanta = openInterestLots * indexTicks * instrument.quantaPerTickLot;
+  return Math.max(instrument.impactNotionalQuanta, Math.ceil((interestQuanta * instrument.impactNotionalPpm) / PPM));
+}
+
+/**
+ * The impact bid or ask price (Binance, Bybit, dYdX): the average price of trading `notionalQuanta` against the visible side
+ * of a book, in whole ticks, rounded towards the index. −1 when the side shows less than that, or when the price cannot
+ * lie beyond the index: then the rest of the side need not be read.
+ */
+function impactPrice(
+  book: VisibleBook,
+  side: Side,
+  notionalQuanta: Quanta,
+  indexTicks: PriceTicks,
+  perTickLot: Quanta,
+): number {
   const prices = book.side(side);
+  const sign = side === BUY ? 1 : -1;
   let leftQuanta = notionalQuanta;
   let lots = 0;
   let quanta = 0;
   for (let price = prices.best(); price >= 0 && leftQuanta > 0; price = prices.next(price)) {
+    const isBeyond = sign * (price - indexTicks) > 0 || sign * (quanta - lots * indexTicks * perTickLot) > 0;
+    if (!isBeyond) return -1;
     const wantedLots = Math.ceil(leftQuanta / (price * perTickLot));
     const taken = Math.min(wantedLots, book.levelLots(price));
     lots += taken;
@@ -61,10 +80,16 @@ function impactPrice(book: VisibleBook, side: Side, notionalQuanta: Quanta, perT
  * A side without enough orders counts as no premium. The premium is bounded like the mark (markLimitPpm), so that a single
  * quote far away has little effect.
  */
-export function premiumPpb(instrument: Instrument, book: VisibleBook, indexTicks: PriceTicks): number {
-  const { impactNotionalQuanta, quantaPerTickLot } = instrument;
-  const bid = impactPrice(book, BUY, impactNotionalQuanta, quantaPerTickLot);
-  const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);
+export function premiumPpb(
+  instrument: Instrument,
+  book: VisibleBook,
+  indexTicks: PriceTicks,
+  openInterestLots: QuantityLots,
+): number {
+  const { quantaPerTickLot } = instrument;
+  const notionalQuanta = impactNotional(instrument, indexTicks, openInterestLots);
+  const bid = impactPrice(book, BUY, notionalQuanta, indexTicks, quantaPerTickLot);
+  const ask = impactPrice(book, SELL, notionalQuanta, indexTicks, quantaPerTickLot);
   const above = bid < 0 ? 0 : Math.max(0, bid - indexTicks);
   const below = ask < 0 ? 0 : Math.max(0, indexTicks - ask);
   const most = Math.min(MOST_PREMIUM_PPB, instrument.markLimitPpm * (PPB / PPM));

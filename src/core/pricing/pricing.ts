@@ -56,7 +56,7 @@ export class Pricing {
       state.lastTicks,
       limitTicks,
     );
-    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
+    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks, state.openInterestLots);
     priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);

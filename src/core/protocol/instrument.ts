@@ -40,6 +40,8 @@ export interface InstrumentConfig {
    * Default "0.01".
    */
   lastTriggerLimit?: string;
+  /** The least impact notional of the funding premium, as a share of the open interest. Default "0.01". */
+  impactNotionalRate?: string;
   /** Other index prices must confirm a larger jump, as a rate. "0" = no jump needs it. Default "0.1". */
   indexJumpLimit?: string;
   /** The circuit breaker trips when a feed moves the mark further within a minute, as a rate. "0" = never. Default "0.15". */
@@ -99,8 +101,10 @@ export interface Instrument {
   fundingIntervalMs: number;
   /** The most that one interval's funding may be, in parts per billion of the notional. */
   fundingCapPpb: number;
-  /** Notional for impact prices: 200 USDC of margin at the highest leverage (Binance USD-M). */
+  /** The least notional for impact prices: 200 USDC of margin at the highest leverage (Binance USD-M). */
   impactNotionalQuanta: Quanta;
+  /** And at least this share of the open interest: see premiumPpb(). */
+  impactNotionalPpm: RatePpm;
   priceBandPpm: RatePpm;
   /** How far from the index the mark may be: see markLimit(). */
   markLimitPpm: RatePpm;
@@ -165,6 +169,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
     fundingCapPpb: fundingCap(config, markLimitPpm) * 1000,
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * riskTiers[0].maxLeverage,
+    impactNotionalPpm: boundedPpm(impactNotionalRateOf(config), PPM, `${name}.impactNotionalRate`),
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     markLimitPpm,
     nearPpm: nearLimit(riskTiers, makerFeePpm),
@@ -189,8 +194,9 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
   return instrument;
 }
 
-/** The setting, or its default. */
+/** The settings, or their defaults. */
 export const lastTriggerLimitOf = ({ lastTriggerLimit = "0.01" }: InstrumentConfig): string => lastTriggerLimit;
+export const impactNotionalRateOf = ({ impactNotionalRate = "0.01" }: InstrumentConfig): string => impactNotionalRate;
 
 type Units = Pick<Instrument, "priceDecimals" | "tickUnits" | "quantityDecimals" | "stepUnits" | "quantaPerTickLot">;
 

@@ -9,7 +9,13 @@ import {
   type TimeMs,
 } from "../../core/base/units.ts";
 import { type OpeningState, openingRatePpm } from "../../core/margin/opening-rate.ts";
-import { type Instrument, lastTriggerLimitOf, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
+import {
+  type Instrument,
+  impactNotionalRateOf,
+  lastTriggerLimitOf,
+  printPrice,
+  printQuantity,
+} from "../../core/protocol/instrument.ts";
 
 /** What an instrument's row shows of the symbol's state. */
 export interface InstrumentState extends OpeningState {
@@ -81,6 +87,7 @@ function describeInstrument(instrument: Instrument) {
     ...describeGuards(instrument),
     fundingIntervalHours: config.fundingIntervalHours,
     fundingRateCap: config.fundingRateCap,
+    impactNotionalRate: impactNotionalRateOf(config),
   };
 }
 

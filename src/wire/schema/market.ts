@@ -225,6 +225,11 @@ export const Instrument = object(
     ),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     fundingRateCap: DecimalOut("Highest funding rate of one interval, of either sign.", "0.04"),
+    impactNotionalRate: DecimalOut(
+      "Share of the open interest that one side of the book must show to count for the funding premium. 200 USDC × " +
+        "maxLeverage is the least.",
+      "0.01",
+    ),
   },
   { description: "An instrument and its limits." },
 );

@@ -237,11 +237,11 @@ test("Binance, Bybit, dYdX: the premium is what 10,000 USDC at market would get 
     const { book } = exchange.symbol(of.id).state;
     const order = { accountId, side, quantityLots: 60 };
     exchange.do(of.id, make(PlaceOrder, { ...order, priceTicks: 10_000 + 30 * away }));
-    assert.equal(premiumPpb(of, book, 10_000), 0, "60 lots are too few to say anything");
+    assert.equal(premiumPpb(of, book, 10_000, 0), 0, "60 lots are too few to say anything");
     exchange.do(of.id, make(PlaceOrder, { ...order, priceTicks: 10_000 + 20 * away }));
     // Some 60 lots of the best and 40 of the next, some 26 ticks away: in whole ticks towards the index.
-    assert.equal(premiumPpb(of, book, 10_000), Math.round(premium * 1e9));
-    assert.equal(premiumPpb(of, book, 10_000 + 30 * away), 0, "on the other side of the index there is no premium");
+    assert.equal(premiumPpb(of, book, 10_000, 0), Math.round(premium * 1e9));
+    assert.equal(premiumPpb(of, book, 10_000 + 30 * away, 0), 0, "on the other side of the index there is no premium");
   }
 });
 

@@ -24,14 +24,18 @@ const HIGH_BID = 10_050;
 const SAMPLE_PPB = 5_000_000;
 
 class Market {
-  readonly exchange = new Exchange([HOURLY]);
+  readonly exchange: Exchange;
   /** The end of the interval. */
   readonly end: number;
-  readonly long = this.open("long");
-  readonly short = this.open("short");
-  readonly quoter = this.open("quoter");
+  readonly long: number;
+  readonly short: number;
+  readonly quoter: number;
 
-  constructor() {
+  constructor(of = HOURLY) {
+    this.exchange = new Exchange([of]);
+    this.long = this.open("long");
+    this.short = this.open("short");
+    this.quoter = this.open("quoter");
     this.exchange.time = Math.ceil(this.exchange.time / HOUR_MS) * HOUR_MS;
     this.end = this.exchange.time + HOUR_MS;
     this.price(this.exchange.time);
@@ -100,6 +104,40 @@ test("A8: a bid in the last seconds of an interval earns its share of the time, 
   const before = gainOf(hourlyRate(byCount(samples)));
   assert.equal(Math.floor(before), 365);
   assert.equal(gainOf(settled.ratePpb), 0);
+});
+
+test("A8: quotes count from a share of the open interest on, which the instrument sets", () => {
+  const premiumOf = (impactNotionalRate: string, openLots: number, bidLots: number): number => {
+    const market = new Market(instrument(HOURLY.config, { impactNotionalRate }));
+    market.order(market.long, BUY, INDEX, openLots);
+    market.order(market.short, SELL, INDEX, openLots);
+    market.bid(bidLots);
+    market.price(market.exchange.time);
+    return market.exchange.symbol(HOURLY.id).state.funding.premiumPpb;
+  };
+  // 200 USDC × 50x are 100 lots, and 1 % of 45,000 lots are 450. A lot of the bid is worth 0.5 % more than one at the index.
+  assert.equal(premiumOf("0", 45_000, 99), 0);
+  assert.equal(premiumOf("0", 45_000, 100), SAMPLE_PPB);
+  assert.equal(premiumOf("0.01", 45_000, 447), 0);
+  assert.equal(premiumOf("0.01", 45_000, 448), SAMPLE_PPB);
+  assert.equal(premiumOf("0.02", 45_000, 895), 0);
+  assert.equal(premiumOf("0.02", 45_000, 896), SAMPLE_PPB);
+  // With less open interest 100 lots are enough.
+  assert.equal(premiumOf("0.01", 10_000, 100), SAMPLE_PPB);
+});
+
+test("bids below the index lower the premium of a thin bid above it, as if all were sold to", () => {
+  const market = new Market();
+  const { funding } = market.exchange.symbol(HOURLY.id).state;
+  market.bid(60);
+  market.order(market.long, BUY, INDEX - 20, 100);
+  market.price(market.exchange.time);
+  // 10,000 USDC: 60 lots at 100.50, 39.78 at 99.80. So 40 lots, as a lot is the smallest part: 100.22 on average.
+  assert.equal(funding.premiumPpb, 2_200_000);
+  market.order(market.quoter, BUY, INDEX - 19, 200, "more");
+  market.unbid();
+  market.price(market.exchange.time);
+  assert.equal(funding.premiumPpb, 0);
 });
 
 test("a premium counts for the time that it stands, however many samples there are and however far apart", () => {

@@ -56,6 +56,7 @@ test("an impossible setting is refused, and the error names it", () => {
     [{ liquidationFeeRate: "0.9" }, /liquidationFeeRate: at most 0\.1/],
     [{ fundingRateCap: "4" }, /fundingRateCap: at most 1/],
     [{ lastTriggerLimit: "1.5" }, /lastTriggerLimit: at most 1, as a rate/],
+    [{ impactNotionalRate: "1.5" }, /impactNotionalRate: at most 1, as a rate/],
     [{ priceBand: "0" }, /priceBand: 0 to 1/],
     [{ priceBand: "1" }, /priceBand: 0 to 1/],
     // 10,000 ticks × 225,180 lots × 10^6 quanta pass 2^51

@@ -85,6 +85,7 @@ test("instruments show every limit that an order must respect", async () => {
     openInterestLowerCap: "500000000",
     fundingIntervalHours: 1,
     fundingRateCap: "0", // by the configuration of the tests
+    impactNotionalRate: "0.01",
   });
   assert.deepEqual(riskTiers.slice(0, 2), [
     {
