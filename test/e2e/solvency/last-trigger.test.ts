@@ -21,6 +21,8 @@ after(async () => {
   await server.dispose();
 });
 
+const openTraders = () => Promise.all([1, 2, 3, 4].map(() => openTrader(server)));
+
 /** Prices of an attack, with the mark at `mark`: 1, 3 and 4.9 % below it. */
 interface Market {
   readonly symbol: string;
@@ -108,6 +110,51 @@ test("a LAST stop near the mark sells no lower than its maximum slippage allows"
   assert.deepEqual([stop.reason, stop.filledQuantity], ["NO_LIQUIDITY", "0"]);
   assert.ok(taken <= 0, `taken: ${taken}`);
   assert.equal((await victim.balance()).equity, equity);
+});
+
+test("a trailing LAST stop does not follow trades far above the mark, so that a fall to the mark fires nothing", async () => {
+  const { symbol, mark, quantity } = BTC;
+  await operator.setIndex(symbol, mark);
+  const [victim, other, bidder, seller] = await openTraders();
+  await other.sell(quantity, mark, { symbol });
+  await victim.buy(quantity, mark, { symbol });
+  const terms = {
+    symbol,
+    side: "SELL",
+    type: "TRAILING_STOP_MARKET",
+    quantity,
+    reduceOnly: true,
+    triggerBy: "LAST",
+  } as const;
+  const { orderId } = await victim.place({ ...terms, callbackRate: "0.02" });
+  const before = (await victim.order(orderId)).triggerPrice;
+  // 4 % above the mark, then at the mark: with the first one it would be 3.8 % below its best price.
+  for (const price of ["62400", mark]) {
+    await seller.sell(BTC.small, price, { symbol });
+    await bidder.buy(BTC.small, price, { symbol });
+  }
+  await operator.setIndex(symbol, mark);
+  const { status, triggerPrice } = await victim.order(orderId);
+  assert.deepEqual([status, triggerPrice], ["UNTRIGGERED", before]);
+  await victim.cancelAll();
+});
+
+test("a short's LAST stop does not fire by a trade far above the mark", async () => {
+  const { symbol, mark, quantity, small } = BTC;
+  await operator.setIndex(symbol, mark);
+  const [victim, other, bidder, seller] = await openTraders();
+  await other.buy(quantity, mark);
+  await victim.sell(quantity, mark);
+  const terms = { symbol, side: "BUY", type: "STOP_MARKET", closePosition: true, triggerBy: "LAST" } as const;
+  const { orderId } = await victim.place({ ...terms, triggerPrice: "61800" });
+  const equity = (await victim.balance()).equity;
+  await seller.sell(small, "62900");
+  await seller.sell(quantity, "62900");
+  await bidder.market("BUY", small);
+  await operator.setIndex(symbol, mark);
+  assert.equal((await victim.order(orderId)).status, "UNTRIGGERED");
+  assert.equal((await victim.balance()).equity, equity);
+  await Promise.all([victim, seller].map((trader) => trader.cancelAll()));
 });
 
 test("the limit is among those of the symbol", async () => {
