@@ -62,7 +62,11 @@ function runToEnd(core: CoreRunner, command: Message): number[] {
   };
   core.decide(command);
   record();
-  for (let more = true; more; record()) more = core.runBackground();
+  for (let more = true; more; record()) {
+    // Orders wait until a mark is settled: that counts as one transaction.
+    while (core.actor.isSettlingMark) core.settleMark();
+    more = core.runBackground();
+  }
   return transactionsUs;
 }
 

@@ -35,6 +35,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
     ["margin"],
     ["matching", "pricing"],
     ["audit", "liquidation"],
+    ["settlement"],
     ["commands"],
     [""],
   ],

@@ -209,7 +209,7 @@ export class PerpdClient {
     return this.requests.get("/account/margin-call");
   }
 
-  /** Sets that ratio, from "0.01" to "0.99". The channel `margin-calls` sends the calls. */
+  /** Sets that ratio: at least "0.01", at most "0.99". The channel `margin-calls` sends the calls. */
   setMarginCall(ratio: string): Promise<api.MarginCallSetting> {
     return this.requests.post("/account/margin-call", { ratio }, REPEATABLE);
   }

@@ -1,4 +1,4 @@
-import { unreachable } from "../assert.ts";
+import { assert, unreachable } from "../assert.ts";
 import type { MarginTable } from "./accounts/margin-table.ts";
 import { applyEvent } from "./apply/apply-event.ts";
 import { applyIndexWentStale } from "./apply/market-events.ts";
@@ -7,6 +7,7 @@ import { SelfCheck } from "./audit/self-check.ts";
 import { summarizeSymbol } from "./audit/symbol-summary.ts";
 import * as columns from "./base/columns.ts";
 import * as enums from "./base/enums.ts";
+import type { PriceTicks, TimeMs } from "./base/units.ts";
 import { Amendment } from "./commands/amendment.ts";
 import { AttachedOrders } from "./commands/attached-orders.ts";
 import { BatchDecision, inSchemaShape } from "./commands/batch.ts";
@@ -37,6 +38,7 @@ import { type Instrument, requireBelowMaxPrice } from "./protocol/instrument.ts"
 import { blank, type Message, type MessageOf } from "./protocol/message-schema.ts";
 import { refuse } from "./protocol/refusals.ts";
 import * as replies from "./protocol/replies.ts";
+import { MarkSettlement } from "./settlement/mark-settlement.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
@@ -82,9 +84,10 @@ export interface SymbolSettings {
 
 const DRY_RUN: OrderOptions = { goodTillDate: 0, legs: null, displayLots: 0, isDryRun: true };
 
-/** Reads change nothing; the items of a batch run the timers themselves. */
-const skipsTimers = (code: number): boolean =>
-  (code >= ReadOrders.code && code <= ReadClientIds.code) || code === OrderBatch.code;
+/** Reads change nothing. */
+const isRead = (code: number): boolean => code >= ReadOrders.code && code <= ReadClientIds.code;
+/** The items of a batch run the timers themselves. */
+const skipsTimers = (code: number): boolean => isRead(code) || code === OrderBatch.code;
 
 /**
  * The actor of one symbol. Each command is decided by a function of src/core/commands. Work that no command waits for
@@ -101,7 +104,8 @@ export class SymbolActor implements Actor {
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
   private readonly batch: BatchDecision;
-  private readonly liquidations = new Liquidations();
+  private readonly settlement = new MarkSettlement();
+  private readonly liquidations = new Liquidations(this.settlement);
   private readonly selfCheck = new SelfCheck();
 
   constructor(instrument: Instrument, marginTable: MarginTable, settings?: SymbolSettings) {
@@ -122,8 +126,16 @@ export class SymbolActor implements Actor {
   }
 
   decide(message: Message, transaction: Transaction): void {
+    assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
+    const { markTicks, priceTime } = this.state;
     this.decideItem(message, transaction);
     if (this.state.mayReach) this.triggers.recordReachedTriggers(transaction);
+    if (this.state.markTicks !== markTicks) this.beginSettlement(markTicks, priceTime);
+  }
+
+  private beginSettlement(fromTicks: PriceTicks, fromTime: TimeMs): void {
+    this.settlement.begin(this.state, fromTicks, fromTime);
+    this.sweep();
   }
 
   /**
@@ -192,8 +204,7 @@ export class SymbolActor implements Actor {
         replyStatus(this.state, transaction);
         break;
       case ResumeSymbol.code:
-        if (this.state.haltMode !== MODE_TRADING)
-          setHalt(this.state, transaction, MODE_TRADING, HALT_REASON.OPERATOR, 0);
+        this.resume(transaction);
         replyStatus(this.state, transaction);
         break;
       case ReadOrders.code:
@@ -223,7 +234,7 @@ export class SymbolActor implements Actor {
   /** A bounded step of marking positions, liquidating accounts and firing triggers. */
   runBackground(transaction: Transaction): boolean {
     this.runTimers(transaction);
-    const isMarking = this.pricing.runBackground();
+    const isMarking = this.settlement.runBackground(this.state);
     const isLooking = this.liquidate(transaction);
     this.fireTriggered(transaction);
     // Last: the self-check counts the state that the steps before leave.
@@ -236,9 +247,29 @@ export class SymbolActor implements Actor {
     return this.triggers.isFiring;
   }
 
+  get isSettlingMark(): boolean {
+    return this.settlement.isPending;
+  }
+
+  settleMark(transaction: Transaction): boolean {
+    if (this.settlement.isClosing) this.runTimers(transaction);
+    // No position is closed against an order whose time is over. The next transaction ends more of these.
+    const isOverdue = this.settlement.isClosing && this.state.hasOverdue(transaction.time);
+    const hasMoved = isOverdue || this.settlement.settle(this.state, transaction);
+    this.sweep();
+    this.endTransaction(transaction);
+    if (this.state.mayReach) this.triggers.recordReachedTriggers(transaction);
+    return hasMoved;
+  }
+
   fire(transaction: Transaction): void {
     this.runTimers(transaction);
     this.fireTriggered(transaction);
+  }
+
+  /** A part of the sweep, but no gain is used before the losses at the same mark are settled. */
+  private sweep(): void {
+    if (!this.settlement.isPending) this.settlement.runBackground(this.state);
   }
 
   /** Ends the transaction, too. Nothing fires while overdue orders are still open. */
@@ -286,6 +317,7 @@ export class SymbolActor implements Actor {
     this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
     this.state.contributions.refreshAll();
     this.marginTable.commit();
+    this.settlement.beginAfterRecovery(this.state);
   }
 
   contribute(sums: MarginTable): void {
@@ -313,16 +345,26 @@ export class SymbolActor implements Actor {
     }
   }
 
+  private resume(transaction: Transaction): void {
+    const { haltMode } = this.state;
+    if (haltMode === MODE_TRADING) return;
+    setHalt(this.state, transaction, MODE_TRADING, HALT_REASON.OPERATOR, 0);
+    this.pricing.endHalt(haltMode, transaction);
+  }
+
   private tick(transaction: Transaction): void {
     const { state } = this;
     state.clientIds.expire(transaction.time);
     this.pricing.payOwed(transaction);
     this.selfCheck.begin(state, transaction);
-    endExpiredHalt(state, transaction);
+    const { haltMode, markTicks } = state;
+    if (endExpiredHalt(state, transaction)) this.pricing.endHalt(haltMode, transaction);
     if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(transaction.time)) {
       applyIndexWentStale(state);
       transaction.emit(wentStale);
     }
+    // A mark that has moved is settled first.
+    if (state.markTicks !== markTicks) return;
     if (state.markTicks !== 0) this.liquidations.begin(transaction.time);
     this.liquidate(transaction);
   }

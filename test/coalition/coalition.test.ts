@@ -10,8 +10,8 @@ import { huntMutant, search } from "./search.ts";
 const seed = takeSeed("coalition.test");
 const CAMPAIGNS = 20;
 const RUNS_PER_CAMPAIGN = 50;
-const MUTANT_RUNS = 2000;
-const MUTANT_RUNS_PER_SCENARIO = 40;
+const MUTANT_RUNS = 3000;
+const MUTANT_RUNS_PER_SCENARIO = 20;
 
 test("money is conserved in every run of a coalition that searches for profit", (t) => {
   const totals = Object.fromEntries(COUNTED.map((name) => [name, 0]));

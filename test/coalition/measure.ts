@@ -7,7 +7,8 @@ import type { SymbolActor } from "../../src/core/symbol.ts";
 import { sizeOf } from "./commands.ts";
 import type { Watcher, World } from "./world.ts";
 
-const { Traded, PositionTransferred, FundingPaid, DeficitCovered, PriceUpdated, WithdrawalRequested } = events;
+const { Traded, PositionTransferred, FundingPaid, DeficitCovered, IndexJumpHeld, PriceUpdated } = events;
+const { WithdrawalRequested } = events;
 
 /** Interest of an hour, in parts per billion: the funding rate while nobody moves the premium. */
 const INTEREST_PPB = 100_000 / 8;
@@ -52,6 +53,8 @@ export class Measure implements Watcher {
   private readonly explained = new Map<number, Explained>();
   /** By symbol: the mark, and the mark before it. */
   private readonly marks = new Map<number, [now: number, before: number]>();
+  /** By symbol: the price that waits for confirmation. */
+  private readonly pendingTicks = new Map<number, number>();
   private readonly world: World;
   private readonly honest: ReadonlySet<number>;
   private readonly coalition: ReadonlySet<number>;
@@ -81,6 +84,9 @@ export class Measure implements Watcher {
       case DeficitCovered.code:
         this.counts.covered++;
         return;
+      case IndexJumpHeld.code:
+        this.pendingTicks.set((symbol as SymbolActor).actorId, (event as MessageOf<typeof IndexJumpHeld>).indexTicks);
+        return;
       case PriceUpdated.code:
         return this.onPrice(symbol as SymbolActor, event as MessageOf<typeof PriceUpdated>);
       case WithdrawalRequested.code: {
@@ -103,12 +109,15 @@ export class Measure implements Watcher {
 
   private checkSettled(account: number): void {
     const equity = this.world.totals.equity(account);
+    if (this.isTracing && equity < 0)
+      this.trace.push(`${this.world.time} account ${account} is left at ${equity} quanta`);
     if (equity < this.lowestSettled) this.lowestSettled = equity;
   }
 
   private onPrice(symbol: SymbolActor, { markTicks, indexTicks }: MessageOf<typeof PriceUpdated>): void {
     const [now] = this.marks.get(symbol.actorId) ?? [markTicks];
     this.marks.set(symbol.actorId, [markTicks, now]);
+    this.pendingTicks.delete(symbol.actorId);
     if (this.isTracing && now !== markTicks)
       this.trace.push(`${this.world.time} S${symbol.actorId} index ${indexTicks} mark ${now} -> ${markTicks}`);
   }
@@ -121,7 +130,20 @@ export class Measure implements Watcher {
     const quanta = lots * priceTicks * symbol.state.instrument.quantaPerTickLot;
     if (this.honest.has(event.takerAccountId))
       this.explain(symbol, event.takerAccountId, lots, this.stopQuanta(symbol, event, lots, quanta));
-    if (this.honest.has(event.makerAccountId)) this.explain(symbol, event.makerAccountId, -lots, -quanta);
+    if (this.honest.has(event.makerAccountId))
+      this.explain(symbol, event.makerAccountId, -lots, -this.quoteQuanta(symbol, event, lots, quanta));
+  }
+
+  /**
+   * A fill of a quote by the coalition, which opens a position while a price waits for confirmation: that price is public, so
+   * it explains the fill, and not the quote, which its owner may not replace.
+   */
+  private quoteQuanta(symbol: SymbolActor, event: MessageOf<typeof Traded>, lots: number, quanta: number): number {
+    const pendingTicks = this.pendingTicks.get(symbol.actorId);
+    const { takerAccountId, takerSizeLots } = event;
+    const opens = Math.abs(takerSizeLots) > Math.abs(takerSizeLots - lots);
+    if (pendingTicks === undefined || !opens || !this.coalition.has(takerAccountId)) return quanta;
+    return lots * pendingTicks * symbol.state.instrument.quantaPerTickLot;
   }
 
   /** A stop that fired although the mark was nowhere near it: only the mark explains its fill. */

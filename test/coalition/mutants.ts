@@ -1,15 +1,28 @@
-import { SetIndexPrice } from "../../src/core/protocol/commands.ts";
+import { SIZE } from "../../src/core/base/columns.ts";
+import { SetIndexPrice, Tick } from "../../src/core/protocol/commands.ts";
 import type { Instrument } from "../../src/core/protocol/instrument.ts";
+import type { SymbolState } from "../../src/core/state/symbol-state.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
 import type { Market, Scenario } from "./scenario.ts";
 
 /** A rule that is switched off. The search must find that this pays, or the search is too weak. */
 export interface Mutant {
-  readonly instrument?: Partial<Instrument>;
+  readonly instrument?: Partial<Instrument> & { fundLossPpm?: number; fundMaxNotionalQuanta?: number };
   readonly symbol?: (symbol: SymbolActor) => void;
   /** Scenarios in which the rule matters: only these are searched. */
   readonly suits?: (scenario: Scenario) => boolean;
 }
+
+type Begin = (state: SymbolState, fromTicks: number) => void;
+
+/** The private parts of a symbol and its settlement that mutants change. */
+interface Settlement {
+  begin: Begin;
+  traced: (...all: unknown[]) => Map<number, number>;
+  suspect: (state: SymbolState, row: number) => boolean;
+  readonly suspects: Map<number, number>;
+}
+const settlementOf = (symbol: SymbolActor): Settlement => (symbol as unknown as { settlement: Settlement }).settlement;
 
 const has =
   (suits: (market: Market) => boolean) =>
@@ -17,6 +30,52 @@ const has =
     markets.some(suits);
 
 export const MUTANTS: Record<string, Mutant> = {
+  "a new mark is settled only with the next tick": {
+    symbol(symbol) {
+      const { state } = symbol;
+      const settlement = settlementOf(symbol);
+      const begin = settlement.begin.bind(settlement) as Begin;
+      let fromTicks = 0;
+      let movedAt = 0;
+      const suspect = settlement.suspect.bind(settlement);
+      settlement.suspect = (_, row) => fromTicks !== 0 || suspect(state, row);
+      settlement.begin = (_, from) => {
+        if (fromTicks !== 0) return;
+        fromTicks = from;
+        movedAt = state.priceTime;
+      };
+      const decide = symbol.decide.bind(symbol);
+      symbol.decide = (command, transaction) => {
+        const isLate = transaction.time > movedAt;
+        decide(command, transaction);
+        if (command.type !== Tick.code || fromTicks === 0 || !isLate) return;
+        const from = fromTicks;
+        fromTicks = 0;
+        begin(state, from);
+      };
+    },
+  },
+  "the other side pays more than a step has given it": {
+    symbol(symbol) {
+      const settlement = settlementOf(symbol);
+      const suspect = settlement.suspect.bind(settlement);
+      settlement.suspect = (state, row) => {
+        suspect(state, row);
+        settlement.suspects.set(row, state.positions.numbers[row + SIZE] > 0 ? state.instrument.maxPriceTicks : 1);
+        return true;
+      };
+    },
+    suits: ({ markets, workers, accounts, isSafe }) => markets.length > 1 && workers > 1 && !isSafe && accounts > 3,
+  },
+  "bankrupt accounts are not settled against those who traded with them": {
+    symbol(symbol) {
+      settlementOf(symbol).traced = () => new Map();
+    },
+  },
+  "the fund may lose all that it has in an hour, and hold any position": {
+    instrument: { fundLossPpm: 1_000_000, fundMaxNotionalQuanta: 1e15 },
+    suits: ({ fundUsdc }) => fundUsdc > 1000,
+  },
   "orders open risk while an index price that jumped waits": {
     symbol(symbol) {
       const { state } = symbol;
@@ -29,11 +88,11 @@ export const MUTANTS: Record<string, Mutant> = {
         state.pendingIndexTicks = pendingIndexTicks;
       };
     },
-    suits: has(({ kind }) => kind === "pending"),
+    suits: has(({ kind, maker }) => kind === "pending" && maker !== null),
   },
   "a last price fires triggers however far it is from the mark": {
     instrument: { lastTriggerPpm: 0 },
-    suits: has(({ stopPpm, maker }) => stopPpm < -20_000 && maker === null),
+    suits: has(({ stopPpm, maker, kind }) => stopPpm < -20_000 && maker === null && kind === "jump"),
   },
 };
 

@@ -8,11 +8,13 @@ const ROUNDING_QUANTA = 1000;
 
 const usdc = (quanta: number): string => (quanta / QUANTA).toFixed(2);
 
-const fundLossPpmOf = (instrument: object): number => (instrument as { fundLossPpm?: number }).fundLossPpm ?? 0;
-
 /** What the rules let the fund lose in a run, which is shorter than an hour: its allowance in each symbol. */
 export const fundAllowance = ({ markets, fundUsdc }: Scenario): number =>
-  markets.reduce((sum, { instrument }) => sum + (fundUsdc * QUANTA * fundLossPpmOf(instrument)) / PPM, 0);
+  markets.reduce((sum, { instrument }) => sum + (fundUsdc * QUANTA * instrument.fundLossPpm) / PPM, 0);
+
+/** Whether the coalition takes more than what the fund may lose, be it a part of honest accounts' gains of a step. */
+export const pays = (scenario: Scenario, { take }: Outcome): boolean =>
+  take > fundAllowance(scenario) + ROUNDING_QUANTA;
 
 /** What the exchange promises, whatever a coalition does, that a run has broken: in words. */
 export function broken(scenario: Scenario, outcome: Outcome): string[] {

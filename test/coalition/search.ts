@@ -2,7 +2,7 @@ import { must } from "../../src/assert.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { COUNTED, type Counts } from "./measure.ts";
 import { type Mutant, mutated } from "./mutants.ts";
-import { broken } from "./promises.ts";
+import { broken, pays } from "./promises.ts";
 import { type Outcome, runCoalition, type Tamper } from "./run.ts";
 import { makeScenario, type Scenario } from "./scenario.ts";
 import { mutate, randomStrategy, type Strategy } from "./strategy.ts";
@@ -86,8 +86,8 @@ function score({ outcome }: Found): number {
 }
 
 /**
- * Searches for a strategy that breaks a promise only because a rule is switched off: with the rule, the same strategy in the
- * same scenario breaks none. Returns it, with the number of runs, or null after `mostRuns`.
+ * Searches for a strategy that pays, or breaks a promise, only because a rule is switched off: with the rule, the same
+ * strategy in the same scenario does neither. Returns it, with the number of runs, or null after `mostRuns`.
  */
 export function huntMutant(
   seed: number,
@@ -101,8 +101,8 @@ export function huntMutant(
     if (mutant.suits !== undefined && !mutant.suits(scenario)) continue;
     let faults: string[] = [];
     const isCaught = (found: Found): boolean => {
-      faults = broken(scenario, found.outcome);
-      return faults.length > 0 && broken(scenario, runCoalition(scenario, found.strategy)).length === 0;
+      faults = faultsOf(scenario, found.outcome);
+      return faults.length > 0 && faultsOf(scenario, runCoalition(scenario, found.strategy)).length === 0;
     };
     const campaign = search(own, Math.min(runsPerScenario, mostRuns - runs), mutant, isCaught);
     runs += campaign.runs;
@@ -110,6 +110,15 @@ export function huntMutant(
   }
   return null;
 }
+
+/** Stricter than the promises: a rule that keeps honest accounts' gains for them must be missed, too. */
+function faultsOf(scenario: Scenario, outcome: Outcome): string[] {
+  const faults = broken(scenario, outcome);
+  if (faults.length === 0 && pays(scenario, outcome)) faults.push(`the coalition takes ${usdc(outcome.take)}`);
+  return faults;
+}
+
+const usdc = (quanta: number): string => (quanta / 1e6).toFixed(2);
 
 function next(random: Random, scenario: Scenario, kept: readonly Found[], done: number): Strategy {
   if (done < TEMPLATES.length) return TEMPLATES[done](random, scenario);
@@ -120,7 +129,6 @@ function next(random: Random, scenario: Scenario, kept: readonly Found[], done: 
 
 /** A finding in words: how to repeat it, what was done, and what it paid. */
 export function report({ seed, scenario, strategy, outcome }: Found, mutant: Mutant | null = null): string {
-  const usdc = (quanta: number): string => (quanta / 1e6).toFixed(2);
   const again = runCoalition(scenario, strategy, tamperingOf(mutant), true);
   const markets = scenario.markets.map(({ kind, instrument, maker, stopPpm }) => {
     const hints = `${kind} ${instrument.maxLeverage}x${maker === null ? "" : " maker"}${stopPpm === 0 ? "" : " stop"}`;

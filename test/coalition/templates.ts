@@ -69,6 +69,17 @@ function knownMove(random: Random, scenario: Scenario): Strategy {
   return { origin: "A1", shares: equal(scenario), actions: open };
 }
 
+/** A1 without a partner: quotes of a market maker are hit while a price that jumped waits for confirmation. */
+function hitQuotes(random: Random, scenario: Scenario): Strategy {
+  const { symbol, slot, sign } = largestMove(scenario);
+  const actions: Action[] = [];
+  for (let account = 0; account < scenario.accounts; account++) {
+    const at = slot + slots(random.pick([50, 500, 1500]));
+    actions.push(action({ slot: at, kind: "MARKET", account, symbol, side: sign > 0 ? BUY : SELL }));
+  }
+  return { origin: "A1 with quotes", shares: equal(scenario), actions };
+}
+
 /** A2: the winner sells to an account with almost nothing before the loser is liquidated, and withdraws. */
 function sellToPauper(random: Random, scenario: Scenario): Strategy {
   const move = largestMove(scenario);
@@ -118,6 +129,28 @@ function sellByTrigger(random: Random, scenario: Scenario): Strategy {
     action({ slot: slot + slots(300), kind: "WITHDRAW", account: 0 }),
   );
   return { origin: "A2 by trigger", shares: unequal(scenario, (account) => account < 2), actions };
+}
+
+/** Accounts that lose in one symbol hold a position in another, whose price stands still: who pays for the loss? */
+function twoSymbols(random: Random, scenario: Scenario): Strategy {
+  const move = largestMove(scenario);
+  const other = (move.symbol + 1) % scenario.markets.length;
+  const lead = slots(random.pick([500, 3000]));
+  const actions: Action[] = [];
+  for (let i = 0; i + 1 < scenario.accounts; i += 2)
+    for (const symbol of [other, move.symbol])
+      actions.push(
+        action({
+          slot: Math.max(0, move.slot - lead),
+          kind: random.chance(0.3) ? "MARKET" : "PAIR",
+          account: i,
+          partner: i + 1,
+          symbol,
+          side: move.sign > 0 ? SELL : BUY,
+          size: symbol === other ? random.pick([0.2, 0.5, 0.8]) : 1,
+        }),
+      );
+  return { origin: "two symbols", shares: equal(scenario), actions };
 }
 
 /** A3: a gain that may not be withdrawn is lost to an accomplice in another symbol, off the mark. */
@@ -240,8 +273,10 @@ function liftFunding(random: Random, scenario: Scenario): Strategy {
 
 export const TEMPLATES: readonly ((random: Random, scenario: Scenario) => Strategy)[] = [
   knownMove,
+  hitQuotes,
   sellToPauper,
   sellByTrigger,
+  twoSymbols,
   moveGain,
   pumpAndBack,
   steps,

@@ -12,8 +12,8 @@ import type { Random } from "../../src/sandbox/random.ts";
 /** All that happens in the simulation happens at a multiple of this. */
 export const SLOT_MS = 50;
 
-/** As in src/actor/threads/actor-worker.ts. */
-const COMMANDS_PER_DRAIN = 64;
+const BACKGROUND_CHANCE = 0.03;
+const INTERRUPTION_CHANCE = 0.5;
 /** Background work that goes on for longer counts as a fault. */
 const MAX_ROUNDS = 2000;
 const LEDGER_WORKER = 0;
@@ -27,12 +27,6 @@ export interface Watcher {
   onTransactionEnd(): void;
   /** A mark is settled as far as it will be: all background work is done. */
   onIdle(): void;
-}
-
-/** An actor that settles a new mark before it decides anything else. */
-interface Settling extends Actor {
-  readonly isSettlingMark?: boolean;
-  settleMark?(transaction: Transaction): boolean;
 }
 
 interface Sent {
@@ -63,6 +57,7 @@ export class World {
   private current: Actor | null = null;
   private reply: Sent["onReply"] = null;
   private hasEvents = false;
+  private isInterrupting = false;
   private readonly transaction: Transaction;
 
   constructor(
@@ -128,11 +123,12 @@ export class World {
   /** Carries out what was sent, and the background work after it. */
   carryOut(): void {
     const workers = this.shuffled();
-    for (let hasMore = true; hasMore; ) {
-      hasMore = false;
-      for (const worker of workers) if (this.drain(worker)) hasMore = true;
-      // The commands of one drain come before any background work.
-      if (hasMore) this.runBackground(workers, 1);
+    for (let busy = workers; busy.length > 0; busy = workers.filter((worker) => this.queues[worker].length > 0)) {
+      const worker = busy.length === 1 ? busy[0] : this.random.pick(busy);
+      const sent = this.queues[worker].shift();
+      if (sent !== undefined) this.execute(sent);
+      // A worker looks at its background work from time to time while commands wait.
+      if (this.random.chance(BACKGROUND_CHANCE)) this.runBackground([worker], 1);
     }
     // Replies may be quicker than background work, or slower.
     if (this.later.length > 0 && this.random.chance(0.5)) this.runBackground(workers, MAX_ROUNDS);
@@ -143,13 +139,6 @@ export class World {
     this.watcher?.onIdle();
   }
 
-  private drain(worker: number): boolean {
-    const queue = this.queues[worker];
-    const taken = queue.splice(0, COMMANDS_PER_DRAIN);
-    for (const sent of taken) this.execute(sent);
-    return queue.length > 0;
-  }
-
   private execute({ actor, send, onReply }: Sent): void {
     this.settleMark(actor);
     const command = send();
@@ -157,18 +146,30 @@ export class World {
     this.reply = onReply;
     this.run(actor, () => actor.decide(command, this.transaction));
     this.reply = null;
-    this.settleMark(actor);
+    // Not settled at once: the commands of other symbols come before that.
     if (actor.isFiring) this.run(actor, () => actor.fire(this.transaction));
   }
 
-  /** Before anything else is decided. Between transactions no other thread is in the way, so it always gets on. */
-  private settleMark(actor: Settling): void {
-    for (let round = 0; actor.isSettlingMark === true; round++) {
+  /**
+   * Before anything else of the symbol is decided. Other workers go on meanwhile: between two transactions they may see
+   * what a settlement has only begun.
+   */
+  private settleMark(actor: Actor): void {
+    for (let round = 0; actor.isSettlingMark; round++) {
       let hasMoved = false;
       this.run(actor, () => {
-        hasMoved = actor.settleMark?.(this.transaction) ?? false;
+        hasMoved = actor.settleMark(this.transaction);
       });
       if (!hasMoved || round === MAX_ROUNDS) throw new Error("a mark is not settled");
+      if (this.isInterrupting || !actor.isSettlingMark || !this.random.chance(INTERRUPTION_CHANCE)) continue;
+      this.isInterrupting = true;
+      const others = this.shuffled().filter((worker) => worker !== this.workerOf(actor));
+      for (const worker of others) {
+        const sent = this.queues[worker].shift();
+        if (sent !== undefined) this.execute(sent);
+      }
+      this.runBackground(others, 1);
+      this.isInterrupting = false;
     }
   }
 

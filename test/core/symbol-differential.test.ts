@@ -112,6 +112,8 @@ class MarketWithReference extends Market {
 
   override do({ actorId }: SymbolActor, command: Message): Message[] {
     const said = this.exchange.carryOut(actorId, command);
+    // The reference model has no liquidation: it is compared until the first account is bankrupt.
+    if (this.exchange.settlementEvents > 0) return [...said.events, ...said.replies];
     const outcome = outcomeOf(said);
     const what = JSON.stringify(command);
     assert.deepEqual(outcome, this.reference.do(actorId, command, this.exchange.time), what);
@@ -153,6 +155,8 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
     const { actorId, command } = traffic.command(step);
     exchange.time += step.waitMs;
     const said = traffic.send(actorId, command);
+    // The reference model has no liquidation: a run ends with the first bankrupt account.
+    if (exchange.settlementEvents > 0) return;
     for (const [part, says] of partsOf(command, said)) {
       const outcome = outcomeOf(says);
       assert.deepEqual(outcome, reference.do(actorId, part, exchange.time), JSON.stringify(step));

@@ -3,7 +3,7 @@ import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
-import type { Actor } from "../../src/core/protocol/actor.ts";
+import type { Actor, Transaction } from "../../src/core/protocol/actor.ts";
 import { Audit } from "../../src/core/protocol/commands.ts";
 import { compileInstrument, type Instrument } from "../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
@@ -104,10 +104,19 @@ export class OneThreadEngine implements Engine {
 
   private decide(actorId: number, command: Message): ReleasedTransaction {
     const actor = this.actors.get(actorId) as Actor;
+    while (actor.isSettlingMark) {
+      const settled = this.transaction(actor, (transaction) => actor.settleMark(transaction));
+      if (settled.eventCount > 0) for (const listener of this.listeners) listener(settled);
+    }
+    return this.transaction(actor, (transaction) => actor.decide(command, transaction));
+  }
+
+  private transaction(actor: Actor, run: (transaction: Transaction) => void): ReleasedTransaction {
+    const { actorId } = actor;
     const events: Message[] = [];
     const replies: Message[] = [];
     const { time } = this;
-    actor.decide(command, {
+    run({
       time,
       emit: (event) => events.push({ ...event }),
       reply: (reply) => {

@@ -62,18 +62,29 @@ export class CoreRunner implements Transaction {
 
   reply(_reply: Reply): void {}
 
+  /** Runs a command. A mark that it moves is settled by settleMark() or before the next command. */
   decide(command: Message): void {
+    while (this.actor.isSettlingMark) this.settleMark();
     this.actor.decide(command, this);
-    this.actor.settle(++this.sequence, TIME);
-    this.marginTable.commit();
+    this.end();
+  }
+
+  /** Settles a part of a new mark: the commands behind it wait. */
+  settleMark(): void {
+    this.actor.settleMark(this);
+    this.end();
   }
 
   /** Runs a slice of the last command's background work. Returns true when more is left. */
   runBackground(): boolean {
     const more = this.actor.runBackground(this);
+    this.end();
+    return more || this.actor.isSettlingMark;
+  }
+
+  private end(): void {
     this.actor.settle(++this.sequence, TIME);
     this.marginTable.commit();
-    return more;
   }
 }
 

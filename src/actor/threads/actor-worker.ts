@@ -16,6 +16,8 @@ export const COMMAND_HEADER_BYTES = 8;
  */
 const COMMANDS_PER_DRAIN = 64;
 const IDLE_WAIT_MS = 100;
+/** How often a settlement is tried that waits for other threads. Their transactions take microseconds. */
+const SETTLEMENT_ATTEMPTS = 10_000;
 /** An upper bound only: the end of a recount wakes the worker. */
 const RECOUNT_WAIT_MS = 1;
 
@@ -58,6 +60,8 @@ export class ActorWorker {
   private readonly snapshots: SnapshotSchedule;
   private readonly recount: RecountParticipant;
   private isJoining: boolean;
+  /** Commands come when all workers have recovered. Before, the margin table does not hold all that accounts have. */
+  private hasBegun = false;
   private lastTime: number;
 
   constructor(options: WorkerOptions) {
@@ -143,7 +147,7 @@ export class ActorWorker {
     this.lastTime = Math.max(this.lastTime, this.options.clock());
     let count = 0;
     for (let at = commands.peek(); at >= 0 && count < COMMANDS_PER_DRAIN; at = commands.peek()) {
-      this.execute(at);
+      if (!this.execute(at)) break;
       commands.next();
       count++;
     }
@@ -156,25 +160,34 @@ export class ActorWorker {
 
   /** Runs a part of each actor's background work: see Actor.runBackground. Returns whether any has more. */
   private runBackground(): boolean {
+    if (!this.hasBegun) return false;
     const { transaction } = this;
     let hasMore = false;
     let hasPushed = false;
     for (const actor of this.actors.values()) {
+      if (actor.isSettlingMark) hasPushed = true;
+      if (!this.settleMark(actor)) {
+        hasMore = true;
+        continue;
+      }
       transaction.begin(this.lastTime);
       if (actor.runBackground(transaction)) hasMore = true;
       if (this.pushUnrequested(actor)) hasPushed = true;
-      if (actor.isFiring && this.fire(actor)) hasPushed = true;
+      if (actor.isFiring && this.settleMark(actor) && this.fire(actor)) hasPushed = true;
     }
     if (hasPushed) this.options.out.wake();
     return hasMore;
   }
 
-  private execute(at: number): void {
+  /** Returns false, and leaves the command in the ring, if the actor's mark cannot be settled now. */
+  private execute(at: number): boolean {
     const { commands } = this.options;
     const { view, bytes } = commands;
+    this.hasBegun = true;
     const requestId = view.getUint32(at, true);
     const actorId = view.getUint32(at + 4, true);
     const actor = must(this.actors.get(actorId), `actor ${actorId} on this worker`);
+    if (!this.settleMark(actor)) return false;
     const command = decodeShared(view, bytes, at + COMMAND_HEADER_BYTES);
     const { transaction } = this;
     transaction.begin(this.lastTime);
@@ -183,7 +196,23 @@ export class ActorWorker {
     const { hasEvents } = transaction;
     const sequence = transaction.push(actorId, requestId);
     if (hasEvents) actor.settle(sequence, this.lastTime);
-    if (actor.isFiring) this.fire(actor);
+    if (actor.isFiring && this.settleMark(actor)) this.fire(actor);
+    return true;
+  }
+
+  /**
+   * Settles the actor's mark, in as many transactions as it takes. Returns false if that must wait: a thread that died in the
+   * middle of a transaction keeps its accounts until a recount, in which this thread must take part.
+   */
+  private settleMark(actor: Actor): boolean {
+    const { transaction } = this;
+    for (let attempt = 0; actor.isSettlingMark; attempt++) {
+      if (attempt === SETTLEMENT_ATTEMPTS) return false;
+      transaction.begin(this.lastTime);
+      if (actor.settleMark(transaction)) attempt = 0;
+      this.pushUnrequested(actor);
+    }
+    return true;
   }
 
   /** One transaction for a part of what has come due. Commands run between the parts. Returns as pushUnrequested(). */

@@ -269,17 +269,21 @@ export class MarginTable extends MarginJournal {
   }
 
   /**
-   * Raises an equity below zero to zero. Returns by how much, which is added to `contributed`. Returns 0 when there is no
-   * deficit, when another thread is covering it, or when another thread's transaction is changing the account: it may be
-   * covering it. The credit applies before commit: an account at zero can take no risk, so nobody can use it early.
+   * Begins to change the account's margin, and reads the account as of this moment for consistent(). Returns false, and does
+   * nothing, while a transaction of another thread is changing it. So of two threads that settle an account, one waits until
+   * the other is done, and none settles it twice.
    */
-  coverDeficit(accountId: number, contributed: Float64Array, offset: number): number {
-    if (!this.tryLock(accountId)) return 0;
-    const deficit = this.readConsistent(accountId) ? Math.max(0, -this.consistentTotal(accountId, EQUITY)) : 0;
-    this.applyNow(this.stripeOffset(accountId) + EQUITY, deficit);
-    contributed[offset + EQUITY] = contributed[offset + EQUITY] + deficit;
+  claim(accountId: number): boolean {
+    if (!this.tryLock(accountId)) return false;
+    const isAtRest = this.readConsistent(accountId);
+    if (isAtRest && this.isTransactionOpen) this.openStripe(this.stripeOffset(accountId));
     this.unlock(accountId);
-    return deficit;
+    return isAtRest;
+  }
+
+  /** The equity as it stands, after all that other threads have written before they passed the account's fence. */
+  equityAfterFence(accountId: number): number {
+    return this.totalAfterFence(accountId, EQUITY);
   }
 
   /**

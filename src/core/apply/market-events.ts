@@ -10,8 +10,12 @@ import type {
 import type { MessageOf } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
+const HOUR_MS = 3_600_000;
+
 export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
   state.indexRange.note(state.indexTicks, event.indexTicks, time);
+  noteFundHour(state, time);
+  state.markBeforeTicks = state.markTicks;
   state.indexTicks = event.indexTicks;
   state.markTicks = event.markTicks;
   state.basis1024 = event.basis1024;
@@ -24,6 +28,15 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.pendingIndexCount = 0;
   state.funding.sample(event.premiumPpb, event.premiumHeldMs, event.nextFundingTime, time);
   state.changed = true;
+}
+
+/** With the first price of an hour another allowance of the fund begins, from its equity at the mark before. */
+function noteFundHour(state: SymbolState, time: TimeMs): void {
+  const hour = Math.floor(time / HOUR_MS);
+  const { fundHour } = state;
+  if (hour === fundHour.hour) return;
+  fundHour.hour = hour;
+  fundHour.baseQuanta = state.fundEquity();
 }
 
 export function applyFundingSettled(state: SymbolState, event: MessageOf<typeof FundingSettled>): void {

@@ -39,6 +39,12 @@ export function applyTraded(
     credit(state, INSURANCE_ACCOUNT, event.takerFeeQuanta);
     credit(state, FEE_ACCOUNT, event.makerFeeQuanta);
   } else credit(state, FEE_ACCOUNT, event.takerFeeQuanta + event.makerFeeQuanta);
+  state.recentFills.add(
+    time,
+    event.takerSide === BUY ? takerRow : makerRow,
+    event.takerSide === BUY ? makerRow : takerRow,
+    lots,
+  );
   orders.fill(taker, lots, quanta, event.takerFeeQuanta);
   state.open.takeFromResting(maker, lots);
   if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) applyOrderClosed(state, maker);

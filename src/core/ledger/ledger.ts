@@ -70,6 +70,7 @@ const MAX_BALANCE_QUANTA = 2 ** 50;
 export class LedgerActor implements Actor {
   readonly actorId = LEDGER;
   readonly isFiring = false;
+  readonly isSettlingMark = false;
   readonly state: LedgerState;
   private readonly marginTable: MarginTable;
   private readonly settings: LedgerSettings;
@@ -123,6 +124,11 @@ export class LedgerActor implements Actor {
 
   runBackground(): boolean {
     return false;
+  }
+
+  /** The ledger has no mark. */
+  settleMark(): boolean {
+    return true;
   }
 
   fire(): void {}

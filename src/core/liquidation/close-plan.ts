@@ -42,13 +42,14 @@ export function stepLotsOf({ markTicks, instrument }: SymbolState, sizeLots: Qua
 
 /**
  * The part of the equity that a position takes along when it is closed: equity × the position's maintenance margin ÷ the
- * account's. So a part that is closed with its share leaves equity per maintenance margin unchanged. The share is negative
- * when the account is bankrupt. `equity` and `maintenance` are those of the account, or of the isolated position.
+ * account's. So a part that is closed with its share leaves equity per maintenance margin unchanged. `equity` and
+ * `maintenance` are those of the account, or of the isolated position. Below zero the share is 0, which closes at the mark
+ * and costs nobody anything: the deficit is settled in the symbol whose step of the mark has caused it (MarkSettlement).
  */
 export function equityShareOf(state: SymbolState, row: number, equity: Quanta, maintenance: Quanta): Quanta {
   const ownMaintenance = positionMaintenance(state, row);
   assert(ownMaintenance <= maintenance, "a position's margin is a part of its account's");
-  return proportion(equity, ownMaintenance, maintenance);
+  return proportion(Math.max(0, equity), ownMaintenance, maintenance);
 }
 
 /**

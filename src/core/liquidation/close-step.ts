@@ -23,12 +23,12 @@ export function liquidateIsolated(
 ): void {
   prepare(state, transaction, row);
   const lots = stepLotsOf(state, state.positions.numbers[row + SIZE]);
-  closePart(state, transaction, queue, row, lots, isolatedEquity(state, row));
+  closePart(state, transaction, queue, row, lots, Math.max(0, isolatedEquity(state, row)));
 }
 
 /**
  * One step against a cross account whose equity is negative, right after the caller's readConsistent() of it: all of its
- * positions have to go, so the symbols need no order among them.
+ * positions have to go, so the symbols need no order among them. No step of this symbol's mark is the cause.
  */
 export function liquidateBankrupt(
   state: SymbolState,

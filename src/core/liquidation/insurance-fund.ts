@@ -1,15 +1,16 @@
 import { COST, NONE, SIZE } from "../base/columns.ts";
 import { BUY, INSURANCE_ACCOUNT, SELL } from "../base/enums.ts";
-import { PPM, type PriceTicks, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import { PPM, type PriceTicks, type Quanta, type QuantityLots } from "../base/units.ts";
 import { breakEvenTicks } from "../margin/bankruptcy-price.ts";
-import { positionMaintenance } from "../margin/position-margin.ts";
+import { refreshFund } from "../margin/deficit.ts";
 import { TRADE_TERMS } from "../matching/matching.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { STEPS } from "./close-plan.ts";
 import type { DeleveragingQueue } from "./deleveraging.ts";
+import { lotsBeyondLimits } from "./fund-limits.ts";
 import { closeInBook } from "./house-order.ts";
-import { refreshFund, transferPosition } from "./position-transfer.ts";
+import { transferPosition } from "./position-transfer.ts";
 
 /** The fund sells at most this part of the price band away from the mark: a tenth, and only if it gets back its cost. */
 const BAND_DIVISOR = 10;
@@ -20,20 +21,19 @@ const BAND_DIVISOR = 10;
 const MARGIN_DIVISOR = 4;
 
 /**
- * Closes a fifth of the fund's position, once a scan. The fund keeps what nobody bids for near the mark. A bankrupt fund is
- * deleveraged, as any account.
+ * Closes a fifth of the fund's position, once a scan. The fund keeps what nobody bids for near the mark, within its limits.
  */
 export function unwindFund(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue): void {
   const { positions, marginTable } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const sizeLots = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (sizeLots === 0) return;
-  refreshFund(state, row);
+  refreshFund(state);
   if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return;
-  const { equity, maintenance } = marginTable.consistent(INSURANCE_ACCOUNT);
-  if (equity < 0) {
-    const equityShare = proportion(equity, positionMaintenance(state, row), Math.max(1, maintenance));
-    transferPosition(state, transaction, queue, row, Math.abs(sizeLots), equityShare);
+  // Past its limits the fund is no counterparty any more: the other side closes at the mark, which costs nobody anything.
+  const excessLots = lotsBeyondLimits(state, sizeLots);
+  if (excessLots > 0) {
+    transferPosition(state, transaction, queue, row, excessLots, 0);
     return;
   }
   const limitTicks = worstUnwindTicks(state, sizeLots, positions.numbers[row + COST]);

@@ -1,5 +1,5 @@
 import { NOT_IN_BOOK, NOT_NOW } from "../accounts/liquidation-bids.ts";
-import { ACCOUNT, CONTRIBUTED, NONE, OPEN_ORDERS, SIZE } from "../base/columns.ts";
+import { ACCOUNT, NONE, OPEN_ORDERS, SIZE } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT, isCustomer, REASON_LIQUIDATION } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import { coverFromFund } from "../margin/deficit.ts";
@@ -19,6 +19,14 @@ const ROWS_PER_TRANSACTION = 5000;
 const STEPS_PER_TRANSACTION = 10;
 /** Per transaction: waiting rows that are looked at again between two scans. */
 const LOOKS_PER_TRANSACTION = 100;
+
+/** Settles accounts that a step of the mark has brought below zero, before a scan would meet them (settlement/). */
+export interface LossSettlement {
+  /** The account of this row is below its maintenance margin. */
+  noteWeak(row: number): void;
+  /** The account of this row is below zero. Returns whether the settlement takes it over. */
+  suspect(state: SymbolState, row: number): boolean;
+}
 
 /**
  * Liquidation, as far as it happens in one symbol. It decides which accounts are liquidated, and when.
@@ -43,6 +51,11 @@ export class Liquidations {
   /** The next row of the scan in progress; NONE between two scans. */
   private nextRow = NONE;
   private readonly queue = new DeleveragingQueue();
+  private readonly settlement: LossSettlement;
+
+  constructor(settlement: LossSettlement) {
+    this.settlement = settlement;
+  }
 
   /** Begins another scan of all rows, unless one is in progress. */
   begin(time: TimeMs): void {
@@ -86,11 +99,15 @@ export class Liquidations {
     if (!isCustomer(account)) return false;
     // Only this thread changes an isolated position, so one scan is enough.
     if (mayAct && state.isIsolated(row) && isolatedEquity(state, row) < positionMaintenance(state, row)) {
+      this.settlement.noteWeak(row);
+      if (isolatedEquity(state, row) < 0 && this.settlement.suspect(state, row)) return false;
       liquidateIsolated(state, transaction, this.queue, row);
       return true;
     }
     if (!isBelowMaintenance(state, account)) return false;
     const hasPosition = isCross(state, row);
+    if (hasPosition) this.settlement.noteWeak(row);
+    if (mayAct && state.marginTable.consistent(account).equity < 0 && this.settlement.suspect(state, row)) return false;
     if (!mayAct) {
       if (hasPosition) this.turns.post(state, transaction, row, { ...planOf(state, row), cost: NOT_NOW });
       return false;
@@ -200,9 +217,10 @@ function planOf(state: SymbolState, row: number): ClosePlan {
 
 /** The insurance fund pays for an account without positions below zero: rounding, or a step of another symbol, left that. */
 function coverDeficit(state: SymbolState, transaction: Transaction, row: number): void {
+  const { marginTable, positions } = state;
+  const account = positions.numbers[row + ACCOUNT];
+  if (!marginTable.claim(account)) return;
   closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
-  const n = state.positions.numbers;
-  const account = n[row + ACCOUNT];
-  const amountQuanta = state.marginTable.coverDeficit(account, n, row + CONTRIBUTED);
-  if (amountQuanta !== 0) coverFromFund(state, transaction, account, amountQuanta);
+  const { equity } = marginTable.consistent(account);
+  if (equity < 0) coverFromFund(state, transaction, account, -equity);
 }

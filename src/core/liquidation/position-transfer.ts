@@ -2,6 +2,7 @@ import { applyPositionTransferred } from "../apply/position-events.ts";
 import { ACCOUNT, CONTRIBUTED, NONE, SIZE } from "../base/columns.ts";
 import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, SELL, serialToId } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import { refreshFund } from "../margin/deficit.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { settleForcedFill } from "../margin/isolated.ts";
 import { clampReduceOnlyOrders } from "../matching/reduce-only.ts";
@@ -10,15 +11,30 @@ import { PositionTransferred } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import type { DeleveragingQueue } from "./deleveraging.ts";
+import { mayFundTake } from "./fund-limits.ts";
 
 const transferred = blank(PositionTransferred);
 
-/** How many positions of the other side one step may deleverage. */
+/** How many positions of the other side one step may close. */
 const COUNTERPARTIES_PER_STEP = 50;
 
+/** Lots that are still to be transferred, and the notional for which they go: all parts have the same price. */
+interface Remainder {
+  lots: QuantityLots;
+  quanta: Quanta;
+}
+
 /**
- * Transfers `lots` of a row's position at the bankruptcy price: to the insurance fund if it can bear them, else to positions
- * of the other side. `equityShare` is the equity that the lots bring along; if negative, the loss that the receiver takes.
+ * Transfers `lots` of a row's position at the bankruptcy price, in this order:
+ *
+ *     1. against the accounts that the position was taken from lately (`first`: the most lots of each row);
+ *     2. to the insurance fund, within its limits;
+ *     3. against positions of the other side by rank (auto-deleveraging).
+ *
+ * `equityShare` is the equity that the lots bring along; if negative, the loss that the receivers take against the mark. The
+ * caller must see to it that this loss is a part of what the other side has gained by the last step of the mark. A step takes
+ * a limited number of positions, and the next one continues. Returns false if another thread is changing the fund: then the
+ * next step continues, too.
  */
 export function transferPosition(
   state: SymbolState,
@@ -27,62 +43,83 @@ export function transferPosition(
   row: number,
   lots: QuantityLots,
   equityShare: Quanta,
-): void {
+  first?: Map<number, QuantityLots>,
+): boolean {
   const { positions, marginTable, instrument, markTicks } = state;
   const isLong = positions.numbers[row + SIZE] > 0;
   const value = lots * markTicks * instrument.quantaPerTickLot;
   // A long is sold below its value by its equity, a short bought back above it.
-  const quanta = isLong ? value - equityShare : value + equityShare;
-  const fund = positions.ensure(INSURANCE_ACCOUNT);
-  refreshFund(state, fund);
-  // Another thread is changing the fund, so its equity is not known. The next scan continues.
-  if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return;
-  if (row !== fund && marginTable.consistent(INSURANCE_ACCOUNT).equity + equityShare >= 0) {
-    // Pay before the transfer: another thread may spend the same money. If it was faster, the next scan continues.
-    const isPaid =
-      equityShare >= 0 || marginTable.pay(INSURANCE_ACCOUNT, -equityShare, positions.numbers, fund + CONTRIBUTED);
-    if (isPaid) transfer(state, transaction, row, fund, lots, quanta, EXEC_LIQUIDATION);
-    return;
+  const rest: Remainder = { lots, quanta: isLong ? value - equityShare : value + equityShare };
+  if (first !== undefined) closeTraced(state, transaction, row, rest, first);
+  if (rest.lots === 0) return true;
+  if (row !== positions.find(INSURANCE_ACCOUNT)) {
+    const fund = refreshFund(state);
+    if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return false;
+    const restShare = proportion(equityShare, rest.lots, lots);
+    if (mayFundTake(state, fund, isLong ? rest.lots : -rest.lots, restShare))
+      return transferToFund(state, transaction, row, fund, rest, restShare);
   }
-  deleverage(state, transaction, queue, row, lots, quanta, -equityShare / lots);
+  for (let i = 0; i < COUNTERPARTIES_PER_STEP && rest.lots > 0 && !state.progress.isLong; i++) {
+    const counterparty = queue.next(state, !isLong);
+    if (counterparty === NONE) return true;
+    closeAgainst(state, transaction, row, counterparty, rest.lots, rest);
+  }
+  return true;
 }
 
-/**
- * Auto-deleveraging: closes the lots against positions of the other side in the order of the queue, for `quanta` in all. A step
- * takes a limited number of them, and the next scan continues. `lossPerLot`: quanta that a lot costs the other side, against
- * the mark.
- */
-function deleverage(
+/** Pays before the transfer: another thread may spend the same money. Returns false if it was faster. */
+function transferToFund(
   state: SymbolState,
   transaction: Transaction,
-  queue: DeleveragingQueue,
   row: number,
-  lots: QuantityLots,
-  quanta: Quanta,
-  lossPerLot: number,
+  fund: number,
+  { lots, quanta }: Remainder,
+  equityShare: Quanta,
+): boolean {
+  const { positions, marginTable } = state;
+  const isPaid =
+    equityShare >= 0 || marginTable.pay(INSURANCE_ACCOUNT, -equityShare, positions.numbers, fund + CONTRIBUTED);
+  if (isPaid) transfer(state, transaction, row, fund, lots, quanta, EXEC_LIQUIDATION);
+  return isPaid;
+}
+
+/** Closes against the traced accounts, and counts down what each of them owes. */
+function closeTraced(
+  state: SymbolState,
+  transaction: Transaction,
+  row: number,
+  rest: Remainder,
+  traced: Map<number, QuantityLots>,
 ): void {
-  const { positions } = state;
-  const isLong = positions.numbers[row + SIZE] > 0;
-  let leftLots = lots;
-  let leftQuanta = quanta;
-  for (let i = 0; i < COUNTERPARTIES_PER_STEP && leftLots > 0; i++) {
-    const counterparty = queue.next(state, !isLong, lossPerLot, leftLots);
-    if (counterparty === NONE) return;
-    const partLots = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
-    const partQuanta = proportion(leftQuanta, partLots, leftLots);
-    transfer(state, transaction, row, counterparty, partLots, partQuanta, EXEC_ADL);
-    leftLots -= partLots;
-    leftQuanta -= partQuanta;
-    if (state.progress.isLong) return;
+  for (const [counterparty, mostLots] of traced) {
+    if (rest.lots === 0 || state.progress.isHalfLong) return;
+    const before = rest.lots;
+    closeAgainst(state, transaction, row, counterparty, mostLots, rest);
+    const leftLots = mostLots - (before - rest.lots);
+    // An account that holds nothing on the other side any more is not met again.
+    if (leftLots === 0 || before === rest.lots) traced.delete(counterparty);
+    else traced.set(counterparty, leftLots);
   }
 }
 
-/** Brings the fund's gains and losses in this transaction into the totals. It may use its gains: one log record has both. */
-export function refreshFund(state: SymbolState, fund: number): void {
-  state.contributions.refresh(fund);
-  state.marginTable.useDeferred();
+/** Closes up to `mostLots` of the rest against a position of the other side. */
+function closeAgainst(
+  state: SymbolState,
+  transaction: Transaction,
+  row: number,
+  counterparty: number,
+  mostLots: QuantityLots,
+  rest: Remainder,
+): void {
+  const n = state.positions.numbers;
+  const size = n[counterparty + SIZE];
+  if (size === 0 || size > 0 === n[row + SIZE] > 0) return;
+  const lots = Math.min(rest.lots, mostLots, Math.abs(size));
+  const quanta = proportion(rest.quanta, lots, rest.lots);
+  transfer(state, transaction, row, counterparty, lots, quanta, EXEC_ADL);
+  rest.lots -= lots;
+  rest.quanta -= quanta;
 }
-
 /** Moves lots of an open position from one row to another for `quanta`: a trade outside the book, without fees. */
 function transfer(
   state: SymbolState,

@@ -83,10 +83,11 @@ export function setHalt(
   transaction.emit(halted);
 }
 
-/** Resumes the symbol when its halt has expired. */
-export function endExpiredHalt(state: SymbolState, transaction: Transaction): void {
-  if (state.haltMode !== MODE_TRADING && state.haltUntil !== 0 && transaction.time >= state.haltUntil)
-    setHalt(state, transaction, MODE_TRADING, state.haltReason, 0);
+/** Resumes the symbol when its halt has expired. Returns whether it did. */
+export function endExpiredHalt(state: SymbolState, transaction: Transaction): boolean {
+  if (state.haltMode === MODE_TRADING || state.haltUntil === 0 || transaction.time < state.haltUntil) return false;
+  setHalt(state, transaction, MODE_TRADING, state.haltReason, 0);
+  return true;
 }
 
 /** Replies to the operator with the status. */

@@ -1,5 +1,5 @@
 import { applyFundingSettled, applyIndexJumpHeld, applyPriceUpdated } from "../apply/market-events.ts";
-import { BUY, HALT_REASON, MODE_TRADING, SELL } from "../base/enums.ts";
+import { BUY, HALT_REASON, MODE_CANCEL_ONLY, MODE_TRADING, SELL } from "../base/enums.ts";
 import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
 import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
@@ -13,7 +13,6 @@ import { refuse, refuses } from "../protocol/refusals.ts";
 import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { setHalt } from "./halt.ts";
-import { MarkSweep } from "./mark-sweep.ts";
 import { CircuitBreaker, CONFIRMATIONS, countAgreeing, isJump } from "./price-guards.ts";
 
 // One object per event type, filled again for each event: emit() copies it.
@@ -28,7 +27,6 @@ const PAYMENTS_AT_A_TIME = 500;
 export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
-  private readonly sweep = new MarkSweep();
   private readonly breaker = new CircuitBreaker();
 
   constructor(state: SymbolState) {
@@ -37,25 +35,38 @@ export class Pricing {
   }
 
   setIndexPrice(command: MessageOf<typeof SetIndexPrice>, transaction: Transaction): void {
-    const { state } = this;
     const { indexTicks } = command;
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
       return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
     const isGuarded = command.isGuarded === 1;
     if (isGuarded && this.holdJump(indexTicks, transaction)) return;
+    this.update(indexTicks, transaction);
+    if (isGuarded) this.breakCircuit(transaction);
+    transaction.reply({ type: Done.code });
+  }
+
+  /** After a halt of this mode, in which the mark stood still: if the index has left it, it follows before anyone trades. */
+  endHalt(haltMode: number, transaction: Transaction): void {
+    const { indexTicks, markTicks } = this.state;
+    if (haltMode < MODE_CANCEL_ONLY || indexTicks === 0 || this.state.isIndexOld(transaction.time)) return;
+    if (Math.abs(markTicks - indexTicks) * PPM > indexTicks * this.instrument.markLimitPpm)
+      this.update(indexTicks, transaction);
+  }
+
+  private update(indexTicks: PriceTicks, transaction: Transaction): void {
+    const { state } = this;
     const limitTicks = Math.floor((indexTicks * this.instrument.markLimitPpm) / PPM);
     const bidTicks = state.book.best(BUY);
     const askTicks = state.book.best(SELL);
     const basis1024 = nextBasis1024(state.basis1024, indexTicks, bidTicks, askTicks, limitTicks);
+    const fundingTicks = this.fundingTicks(indexTicks, transaction.time);
     priceUpdated.indexTicks = indexTicks;
     priceUpdated.basis1024 = basis1024;
-    priceUpdated.markTicks = markPrice(
-      indexTicks,
-      this.fundingTicks(indexTicks, transaction.time),
-      basis1024,
-      state.lastTicks,
-      limitTicks,
-    );
+    // Nobody is liquidated during a halt. So no gain or loss may arise in it: the mark stands still.
+    const standsStill = state.haltMode >= MODE_CANCEL_ONLY && state.markTicks !== 0;
+    priceUpdated.markTicks = standsStill
+      ? state.markTicks
+      : markPrice(indexTicks, fundingTicks, basis1024, state.lastTicks, limitTicks);
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks, state.openInterestLots);
     priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
@@ -65,10 +76,6 @@ export class Pricing {
     // It follows from the event, and changes no state.
     priceUpdated.fundingRatePpb = state.funding.intervalRatePpb();
     transaction.emit(priceUpdated);
-    if (isGuarded) this.breakCircuit(transaction);
-    transaction.reply({ type: Done.code });
-    this.sweep.begin(state);
-    this.sweep.runBackground(state);
   }
 
   /** Holds an index price back that jumped, until more prices confirm it. Returns whether it did. */
@@ -140,11 +147,6 @@ export class Pricing {
       payFunding(state, transaction, open[i]);
       left--;
     }
-  }
-
-  /** Continues the mark sweep. Returns whether rows are left. */
-  runBackground(): boolean {
-    return this.sweep.runBackground(this.state);
   }
 
   /** Makes some of the payments that the last interval still needs. */

@@ -22,6 +22,13 @@ export interface SnapshotWriter {
 export interface Actor {
   readonly actorId: number;
   decide(command: { type: number }, transaction: Transaction): void;
+  /** While true, decide(), runBackground() and fire() must not be called: call settleMark() first. */
+  readonly isSettlingMark: boolean;
+  /**
+   * Settles a bounded part of a new mark, as a transaction of its own. Returns false if it must wait for other threads, which
+   * are changing the same accounts.
+   */
+  settleMark(transaction: Transaction): boolean;
   /** Does a bounded part of the work that no command waits for, as a transaction of its own. Returns whether more is left. */
   runBackground(transaction: Transaction): boolean;
   /** Conditional orders are due and must not wait for an idle moment: fire() is called after each command. */

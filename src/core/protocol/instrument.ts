@@ -57,6 +57,10 @@ export interface InstrumentConfig {
   openInterestCap?: string;
   /** From here on the margin of opening rises, see margin/opening-rate.ts. Default: it does not. */
   openInterestLowerCap?: string;
+  /** The share of the insurance fund that it may lose in this symbol in an hour, as a rate. Default "0.01". */
+  fundLossLimit?: string;
+  /** The largest position that the fund takes over, in USDC of notional. Default: see fund-limits.ts. */
+  fundMaxNotional?: string;
   riskTiers: RiskTierConfig[];
 }
 
@@ -125,6 +129,12 @@ export interface Instrument {
   /** Infinity = none. */
   openInterestCapQuanta: Quanta;
   openInterestLowerQuanta: Quanta;
+  /** The share of the insurance fund that it may lose in this symbol in an hour: see fundAllowance(). */
+  fundLossPpm: RatePpm;
+  /** 0 = it follows from what the fund may still lose. */
+  fundMaxNotionalQuanta: Quanta;
+  /** A mark that moves no further than this can make nobody bankrupt that had its margin: see MarkSettlement. */
+  settlementBandPpm: RatePpm;
   defaultLeverage: number;
   maxLeverage: number;
   riskTiers: RiskTier[];
@@ -183,6 +193,13 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     openInterestCapQuanta: interestLimit(config.openInterestCap, `${name}.openInterestCap`),
     openInterestLowerQuanta: interestLimit(config.openInterestLowerCap, `${name}.openInterestLowerCap`),
     maxIndexAgeMs: (config.maxIndexAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000,
+    fundLossPpm: boundedPpm(config.fundLossLimit ?? "0.01", PPM, `${name}.fundLossLimit`),
+    fundMaxNotionalQuanta:
+      config.fundMaxNotional === undefined
+        ? 0
+        : wholeSteps(config.fundMaxNotional, "0.000001", `${name}.fundMaxNotional`),
+    // Half of the lowest maintenance rate: the other half is for funding that is paid meanwhile, fees and rounding.
+    settlementBandPpm: Math.floor(riskTiers[0].maintenanceMarginPpm / 2),
     defaultLeverage: config.defaultLeverage,
     maxLeverage: riskTiers[0].maxLeverage,
     riskTiers,

@@ -32,6 +32,10 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
   premiumPpb: "number",
   premiumMsSum: "number",
   premiumMs: "number",
+  // 0 in folders from before the settlement of marks.
+  markBeforeTicks: "number",
+  fundHour: "number",
+  fundBaseQuanta: "number",
 });
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",

@@ -101,6 +101,9 @@ function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
   symbolRow.premiumPpb = state.funding.premiumPpb;
   symbolRow.premiumMsSum = state.funding.premiumMsSum;
   symbolRow.premiumMs = state.funding.premiumMs;
+  symbolRow.markBeforeTicks = state.markBeforeTicks;
+  symbolRow.fundHour = state.fundHour.hour;
+  symbolRow.fundBaseQuanta = state.fundHour.baseQuanta;
   writer.put(SYMBOL, 0, symbolRow);
   writer.put(INDEX_RANGE, 0, Object.assign(indexRangeRow, state.indexRange.figures));
 }
@@ -226,6 +229,9 @@ function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void 
   state.funding.premiumMsSum = row.premiumMsSum;
   state.funding.premiumMs = row.premiumMs;
   state.funding.sampledAt = row.priceTime;
+  state.markBeforeTicks = row.markBeforeTicks;
+  state.fundHour.hour = row.fundHour;
+  state.fundHour.baseQuanta = row.fundBaseQuanta;
 }
 
 function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {

@@ -2,7 +2,7 @@ import { assert } from "../../assert.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
-import { PPM, type PriceTicks, type QuantityLots, type RatePpm, type TimeMs } from "../base/units.ts";
+import { PPM, type PriceTicks, type Quanta, type QuantityLots, type RatePpm, type TimeMs } from "../base/units.ts";
 import { IndexRange } from "../market-data/index-range.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { MarginReferences } from "../protocol/margin-references.ts";
@@ -16,10 +16,11 @@ import { OpenOrders } from "./open-orders.ts";
 import type { EntryFill, OrderTerms, OrderTermsTable } from "./order-terms.ts";
 import type { Orders } from "./orders.ts";
 import { Positions } from "./positions.ts";
+import { RecentFills } from "./recent-fills.ts";
 import { TransactionProgress } from "./transaction-progress.ts";
 
-const { ACCOUNT, MARGIN_MODE, NONE, SIZE } = columns;
-const { HALT_REASON, idToSerial, ISOLATED, MODE_REDUCE_ONLY, MODE_TRADING, serialToId } = enums;
+const { ACCOUNT, CASH, MARGIN_MODE, NONE, SIZE } = columns;
+const { HALT_REASON, idToSerial, INSURANCE_ACCOUNT, ISOLATED, MODE_REDUCE_ONLY, MODE_TRADING, serialToId } = enums;
 
 /** All state of a symbol. Only events change it, by the functions of core/apply. */
 export class SymbolState {
@@ -41,6 +42,8 @@ export class SymbolState {
   /** Fills of orders with legs. The attached orders follow from them: see attached.ts. */
   readonly entryFills = new Map<OrderTerms, EntryFill>();
 
+  readonly recentFills = new RecentFills();
+
   readonly marginTable: MarginTable;
   readonly contributions: MarginContributions;
 
@@ -48,6 +51,10 @@ export class SymbolState {
   nextTradeSerial = 1;
   indexTicks: PriceTicks = 0;
   markTicks: PriceTicks = 0;
+  /** The mark before the last price, at which all accounts were settled: see core/settlement. */
+  markBeforeTicks: PriceTicks = 0;
+  /** The hour (of the epoch) that runs, and the fund's equity in this symbol when it began: see fundAllowance(). */
+  readonly fundHour = { hour: 0, baseQuanta: 0 };
   lastTicks: PriceTicks = 0;
   /** Moving average of mid − index, in 1/1024 ticks. */
   basis1024 = 0;
@@ -121,6 +128,14 @@ export class SymbolState {
 
   isIndexOld(time: TimeMs): boolean {
     return time - this.priceTime > this.maxIndexAgeMs;
+  }
+
+  /** Cash and value of the insurance fund's position in the symbol, in quanta, at the current mark. */
+  fundEquity(): Quanta {
+    const row = this.positions.find(INSURANCE_ACCOUNT);
+    if (row === NONE) return 0;
+    const n = this.positions.numbers;
+    return n[row + CASH] + n[row + SIZE] * this.markTicks * this.instrument.quantaPerTickLot;
   }
 
   /** False during a halt: then prices reach no trigger, and no order trails or fires. */

@@ -54,6 +54,22 @@ class Worker implements Actor {
     if (this.throwsIn === "decide") throw new Error("in decide");
     if (!this.isMute) transaction.reply({ type: Done.code });
   }
+  /** Parts of a new mark's settlement that are left; how often it must wait for another thread before each. */
+  unsettled = 0;
+  waits = 0;
+  get isSettlingMark(): boolean {
+    return this.unsettled > 0;
+  }
+  settleMark(transaction: Transaction): boolean {
+    if (this.waits > 0) {
+      this.waits--;
+      return false;
+    }
+    this.calls.push("settle");
+    this.unsettled--;
+    if (this.emits) transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
+    return true;
+  }
   runBackground(transaction: Transaction): boolean {
     if (this.work === 0) return false;
     this.calls.push("work");
@@ -123,6 +139,29 @@ function start(joinTable?: SharedArrayBuffer, more: Partial<WorkerOptions> = {})
   return { actor, worker, send, out, marginTable, sums, control };
 }
 
+test("a mark is settled before the next command, before background work, and before orders fire", () => {
+  const { actor, worker, send } = start();
+  actor.unsettled = 3;
+  actor.work = 1;
+  send(0);
+  worker.step();
+  assert.deepEqual(actor.calls, ["settle", "settle", "settle", "command", "work"]);
+  actor.unsettled = 2;
+  actor.due = 1;
+  worker.step();
+  assert.deepEqual(actor.calls.slice(5), ["settle", "settle", "fire"]);
+});
+
+test("a settlement that another thread blocks keeps its command in the ring and lets the thread go on", () => {
+  const { actor, worker, send } = start();
+  actor.unsettled = 1;
+  actor.waits = 50_000;
+  send(0);
+  for (let steps = 0; steps < 20 && actor.calls.length === 0; steps++) worker.step();
+  worker.step();
+  assert.deepEqual(actor.calls, ["settle", "command"]);
+});
+
 test("background work goes on between commands, and when no command comes", () => {
   const { actor, worker, send } = start();
   actor.work = 3;
@@ -177,8 +216,32 @@ test("due work fires after each command, one part at a time", () => {
   assert.deepEqual(requests, [0, 0, 0], "each answers nobody");
 });
 
-test("work that background work makes due fires right after it, before the next command", () => {
+/** The first command, which has no trace: before it a worker does nothing of its own. */
+function begin(started: ReturnType<typeof start>): ReturnType<typeof start> {
+  const { actor, worker, send, out } = started;
+  actor.isMute = true;
+  send(0);
+  worker.step();
+  actor.isMute = false;
+  actor.calls.length = 0;
+  while (out.peek() >= 0) out.next();
+  return started;
+}
+
+test("before the first command a worker settles nothing: others may not have recovered, and accounts lack their money", () => {
   const { actor, worker, send } = start();
+  actor.unsettled = 1;
+  actor.work = 1;
+  actor.due = 1;
+  while (worker.step());
+  assert.deepEqual(actor.calls, []);
+  send(1);
+  while (worker.step());
+  assert.deepEqual(actor.calls.slice(0, 2), ["settle", "command"]);
+});
+
+test("work that background work makes due fires right after it, before the next command", () => {
+  const { actor, worker, send } = begin(start());
   actor.work = 2;
   actor.due = 2;
   worker.step();
@@ -188,7 +251,7 @@ test("work that background work makes due fires right after it, before the next 
 });
 
 test("a tick without events reports the actor's time, after everything that the actor did before", () => {
-  const { actor, worker, send, out, control } = start();
+  const { actor, worker, send, out, control } = begin(start());
   actor.work = 1;
   actor.emits = true;
   worker.step();
@@ -212,7 +275,7 @@ test("a tick without events reports the actor's time, after everything that the 
 });
 
 test("background work that has events is a logged transaction without a request", () => {
-  const { actor, worker, out } = start();
+  const { actor, worker, out } = begin(start());
   actor.work = 2;
   actor.emits = true;
   while (worker.step());

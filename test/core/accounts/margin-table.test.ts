@@ -111,7 +111,8 @@ test("a rollback removes a transaction without a sequence, and finishes one that
     assert.ok(!marginTable.debit(ACCOUNT, 1000));
     recorded[0] -= 1;
     marginTable.setContribution(ACCOUNT, recorded, 0, { ...after, equity: -7 });
-    assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 7);
+    assert.ok(marginTable.claim(ACCOUNT));
+    assert.equal(marginTable.consistent(ACCOUNT).equity, -7);
     marginTable.setContribution(ACCOUNT, recorded, 0, after);
     assert.notDeepEqual(read(marginTable), before);
   };
@@ -367,8 +368,16 @@ test("changes, reservations and withdrawals at once never take the same money", 
   assert.ok(outcomes.has("true,false") && outcomes.has("false,true"));
 });
 
+/** Raises an equity below zero to zero, as the settlement of a mark does. Returns by how much. */
+function cover(marginTable: MarginTable, recorded = contributed()): number {
+  marginTable.begin();
+  const deficit = marginTable.claim(ACCOUNT) ? Math.max(0, -marginTable.consistent(ACCOUNT).equity) : 0;
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: recorded[0] + deficit }));
+  marginTable.commit();
+  return deficit;
+}
+
 test("a deficit is covered once, when two threads try at the same time", () => {
-  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, contributed(), 0);
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, cover], ({ buffer, results, schedule }) => {
     assert.equal(over(buffer, 2).equity(ACCOUNT), 0, `in order ${schedule}`);
     assert.deepEqual(results.toSorted(), [0, 30]);
@@ -428,7 +437,6 @@ test("a consistent read never shows the middle of another thread's transaction, 
 });
 
 test("a deficit in the middle of a transaction is not covered", () => {
-  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, contributed(), 0);
   everyInterleaving<number>(
     start({ equity: 100 }, 2),
     [
@@ -510,14 +518,13 @@ test("a thread that dies while covering a deficit leaves it to others after the 
   marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: -30 }));
   const dying = new FailingMarginTable(marginTable.buffer, 2, 0);
   dying.begin();
-  assert.throws(() => dying.coverDeficit(ACCOUNT, contributed(), 0), /died/);
-  dying.rollback();
+  assert.throws(() => dying.claim(ACCOUNT), /died/);
   assert.equal(marginTable.equity(ACCOUNT), -30);
-  assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 0);
+  assert.equal(cover(marginTable, recorded), 0);
   const sums = MarginTable.allocate(8, 2, 1);
   sums.addAll(ACCOUNT, recorded, 0);
   marginTable.copyFrom(sums);
-  assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 30);
+  assert.equal(cover(marginTable, recorded), 30);
   assert.equal(marginTable.equity(ACCOUNT), 0);
 });
 

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import {
   BUY,
   GTD,
-  INSURANCE_ACCOUNT,
   ISOLATED,
   LEDGER,
   LIMIT,
@@ -227,11 +226,12 @@ test("an account cannot delay its liquidation by orders that expire at each tick
   exchange.do(plain.id, make(SetIndexPrice, { indexTicks: 98 }));
   exchange.time += 1000;
   const { events } = exchange.carryOut(plain.id, make(Tick));
-  const takenOver = events.filter(({ type }) => type === PositionTransferred.code) as MessageOf<
+  const closed = events.filter(({ type }) => type === PositionTransferred.code) as MessageOf<
     typeof PositionTransferred
   >[];
   assert.deepEqual(
-    takenOver.map(({ accountId, counterpartyId, quantityLots }) => [accountId, counterpartyId, quantityLots]),
-    [[alice, INSURANCE_ACCOUNT, 10]],
+    closed.map(({ accountId, counterpartyId, quantityLots }) => [accountId, counterpartyId, quantityLots]),
+    [[alice, bob, 10]],
+    "bankrupt, and settled against the account that she has just bought from",
   );
 });

@@ -15,6 +15,7 @@ import {
   STOP_MARKET,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
+import type { Actor } from "../../../src/core/protocol/actor.ts";
 import {
   CancelOrder,
   Deposit,
@@ -167,7 +168,7 @@ test("while the symbol is halted nothing becomes due; orders that were due befor
 
 test("orders that are due when the process ends fire after the next start, in the same order", () => {
   const market = new Market();
-  const store = new SnapshotStore();
+  const stores = new Map([LEDGER, PLAIN.id].map((id) => [id, new SnapshotStore()]));
   const second = market.stop(95, BY_INDEX);
   const third = market.stop(0, BY_INDEX, { orderType: TRAILING_STOP_MARKET, callbackPpm: 70_000 });
   const first = market.stop(96, BY_INDEX);
@@ -176,23 +177,23 @@ test("orders that are due when the process ends fire after the next start, in th
   market.price(96);
   market.say(make(CancelOrder, { accountId: ALICE, orderId: canceled }));
   market.price(95);
-  store.take(market, PLAIN.id);
+  for (const [id, store] of stores) store.take(market, id);
   const from = market.log.length;
   market.price(93);
   market.price(104);
   const digest = market.audit(PLAIN.id).digest;
 
-  assert.deepEqual(recover(new SnapshotStore(), market.log).fireAll(), [first, second, third], "from the log");
-  const recovered = recover(store, market.log.slice(from));
+  assert.deepEqual(recover(new Map(), market.log).fireAll(), [first, second, third], "from the log");
+  const recovered = recover(stores, market.log.slice(from));
   assert.equal(recovered.audit(PLAIN.id).digest, digest);
   assert.deepEqual(recovered.fireAll(), [first, second, third], "from a snapshot and the rest of the log");
   assert.deepEqual(recovered.audit(PLAIN.id).faults, []);
 });
 
 /** A new process, from the same snapshots and the rest of the log. */
-function recover(store: SnapshotStore, log: Iterable<Logged>): Market {
+function recover(stores: ReadonlyMap<number, SnapshotStore>, log: Iterable<Logged>): Market {
   const market = new Market(false);
-  store.load(market.symbol(PLAIN.id));
+  for (const [id, store] of stores) store.load(market.actors.get(id) as Actor);
   market.replay(log);
   market.restored();
   return market;

@@ -63,13 +63,13 @@ test("the highest profits are closed first, each once, in whatever order they we
     const queue = new DeleveragingQueue();
     const { positions } = btc.state;
     const closed = accounts.map(() => {
-      const accountId = positions.numbers[queue.next(btc.state, true, 0, 1) + ACCOUNT];
+      const accountId = positions.numbers[queue.next(btc.state, true) + ACCOUNT];
       markets.order(btc, seller, BUY, 650_000, 1);
       markets.order(btc, accountId, SELL, 650_000, 1);
       return accountId;
     });
     assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
-    assert.equal(queue.next(btc.state, true, 0, 1), NONE);
+    assert.equal(queue.next(btc.state, true), NONE);
   }
 });
 
@@ -89,7 +89,7 @@ test("the highest profits are found among more positions than are ranked at once
   const markets = new Markets();
   const [btc] = markets.symbols;
   const accounts = longs(markets, 300, -5);
-  const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
+  const row = new DeleveragingQueue().next(btc.state, true);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
 });
 
@@ -99,7 +99,7 @@ test("an isolated position is ranked by its own leverage, not by its account's",
   const [first, second] = longs(markets, 2);
   markets.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
   assert.deepEqual(ranksOf(markets, [first, second]), [3, 5]);
-  const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
+  const row = new DeleveragingQueue().next(btc.state, true);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });
 
@@ -107,7 +107,7 @@ test("positions of a side that the sample missed are found", () => {
   // Longs and shorts alternate.
   const { state } = Crowd.of(8200).plain;
   for (const isLong of [true, false]) {
-    const row = new DeleveragingQueue().next(state, isLong, 0, 1);
+    const row = new DeleveragingQueue().next(state, isLong);
     assert.notEqual(row, NONE);
     assert.equal(state.positions.numbers[row + SIZE] > 0, isLong);
   }

@@ -32,7 +32,7 @@ import { PositionView } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
-import { BUY, HOUR_MS, Markets, moveTo, SELL } from "../support/random-markets.ts";
+import { BUY, forgetTrades, HOUR_MS, Markets, moveTo, SELL } from "../support/random-markets.ts";
 
 /** A tick is 0.1 USDC of BTC and a lot 0.001 BTC. */
 const BTC_TICKS = 650_000;
@@ -137,6 +137,7 @@ test("with an empty book, the fund takes over at the bankruptcy price, to the qu
   for (const side of [BUY, SELL]) {
     const stage = isolated(1000, 100, 10_000, side);
     const { markets, btc, alice, makers } = stage;
+    markets.fund(1_000_000);
     const cross = markets.marginTable.equity(alice);
     moveTo(markets, side === BUY ? 644_500 : 655_500, makers);
     const { isolatedQuanta } = view(stage, alice);
@@ -145,7 +146,7 @@ test("with an empty book, the fund takes over at the bankruptcy price, to the qu
     assert.deepEqual([transfer?.counterpartyId, transfer?.execType], [INSURANCE_ACCOUNT, EXEC_LIQUIDATION]);
     assert.equal(transfer?.quanta, side === BUY ? 64_350e6 : 65_650e6);
     assert.equal(markets.marginTable.equity(alice), cross);
-    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 100e6);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 1_000_100e6);
     assert.equal(markets.size(btc, alice), 0);
     markets.audit();
   }
@@ -154,6 +155,7 @@ test("with an empty book, the fund takes over at the bankruptcy price, to the qu
 test("the fund sells what it took over near the mark, a fifth at each scan", () => {
   for (const side of [BUY, SELL]) {
     const { markets, btc, makers } = isolated(1000, 100, 10_000, side);
+    markets.fund(1_000_000);
     const ticks = side === BUY ? 644_500 : 655_500;
     moveTo(markets, ticks, makers);
     markets.tick();
@@ -235,17 +237,19 @@ test("a reduce-only order near the mark does not close a position for more than 
 test("a jump beyond the bankruptcy price is paid by the fund, then by the other side, never by the account", () => {
   for (const hasFund of [true, false]) {
     const { markets, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
-    if (hasFund) markets.fund(10_000);
+    if (hasFund) markets.fund(1_000_000);
+    forgetTrades(markets);
     const cross = markets.marginTable.equity(alice);
     const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
-    moveTo(markets, 620_000, makers); // 3000 lost of 650
-    const [transfer, ...more] = of(markets.tick(), PositionTransferred);
+    const had = markets.marginTable.equity(bob);
+    const [transfer, ...more] = of(moveTo(markets, 620_000, makers), PositionTransferred); // 3000 lost of 650
     assert.equal(more.length, 0);
     assert.equal(transfer?.execType, hasFund ? EXEC_LIQUIDATION : EXEC_ADL);
     assert.equal(transfer?.counterpartyId, hasFund ? INSURANCE_ACCOUNT : bob);
     assert.equal(markets.marginTable.equity(alice), cross);
     assert.equal(markets.size(btc, alice), 0);
-    if (hasFund) assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund - 2350e6);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), hasFund ? fund - 2350e6 : fund);
+    assert.equal(markets.marginTable.equity(bob), had + (hasFund ? 3000e6 : 650e6));
     markets.audit();
   }
 });
@@ -292,11 +296,11 @@ test("the account's cross liquidation cancels the orders of an isolated position
   const isolatedQuanta = view(stage, alice).isolatedQuanta;
   for (let i = 0; i < 4; i++) {
     markets.time += 1000;
-    markets.price(eth, 290_000);
-    markets.order(eth, makers[0], SELL, 290_000, 1);
-    markets.order(eth, makers[1], BUY, 290_000, 1);
+    markets.price(eth, 313_000);
+    markets.order(eth, makers[0], SELL, 313_000, 1);
+    markets.order(eth, makers[1], BUY, 313_000, 1);
   }
-  markets.price(eth, 290_000);
+  markets.price(eth, 313_000);
   markets.price(btc, BTC_TICKS);
   for (let i = 0; i < 12; i++) markets.tick();
   assert.equal(markets.size(eth, alice), 0);
@@ -337,7 +341,6 @@ test("an isolated counterparty keeps its profit when it is deleveraged", () => {
   assert.equal(positions.open.length, 2);
   const cross = markets.marginTable.equity(dave);
   moveTo(markets, 620_000, makers);
-  markets.tick();
   assert.equal(markets.size(btc, alice), 0);
   assert.equal(markets.size(btc, dave), 0);
   // Alice's bankruptcy price is 64,350. Dave's short gains 650 there, and gives back its margin of 650.
@@ -368,33 +371,33 @@ test("covering a negative cross margin neither uses isolated positions nor adds 
   markets.audit();
 });
 
-test("deleveraging costs an isolated counterparty at most its equity; if there is no other, the fund pays the rest", () => {
-  const { markets, btc, bob, makers } = isolated(1000, 100, 10_000);
+test("deleveraging costs an isolated counterparty a part of the step's gain only, however little margin it has left", () => {
+  const markets = new Markets();
+  const [btc] = markets.symbols;
+  const alice = markets.open(700);
   const dave = markets.open(10_000);
-  markets.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
-  markets.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
-  moveTo(markets, 620_000, makers);
-  // The others could bear it.
-  markets.order(btc, makers[0], BUY, 620_000, 3);
-  markets.order(btc, makers[1], SELL, 620_000, 3);
-  // Dave takes over bob's side, at 62,000.
-  markets.order(btc, bob, BUY, 620_000, 1000);
-  markets.order(btc, dave, SELL, 620_000, 1000);
-  assert.equal(markets.size(btc, dave), -1000);
+  const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
+  markets.price(btc, BTC_TICKS);
+  for (const accountId of [alice, dave]) {
+    markets.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+    markets.run(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+  }
+  markets.order(btc, dave, SELL, BTC_TICKS, 1000);
+  markets.order(btc, alice, BUY, BTC_TICKS, 1000);
   const cross = markets.marginTable.equity(dave);
-  const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
-  const events = markets.tick();
+  // Dave has 325 of 650 left, and alice 975.
+  moveTo(markets, 653_250, makers);
+  const row = btc.state.positions.find(dave);
+  assert.equal(isolatedEquity(btc.state, row), 325e6);
+  const events = moveTo(markets, 620_000, makers);
   assert.deepEqual(
     of(events, PositionTransferred).map(({ counterpartyId, quanta }) => [counterpartyId, quanta]),
     [[dave, 64_350e6]],
   );
-  // He buys back at alice's bankruptcy price, 2350 above his entry, with 620 set aside.
-  assert.deepEqual(
-    of(events, DeficitCovered).map(({ accountId, amountQuanta }) => [accountId, amountQuanta]),
-    [[dave, 1730e6]],
-  );
-  assert.equal(markets.marginTable.equity(dave), cross);
-  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund - 1730e6);
+  // The step gives him 3325, of which alice could pay 975.
+  assert.equal(markets.marginTable.equity(dave), cross + 325e6 + 975e6);
+  assert.deepEqual(of(events, DeficitCovered), []);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
   markets.audit();
 });
 

@@ -37,7 +37,7 @@ import { Crowd } from "../support/crowd.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { runMargin } from "../support/margin-run.ts";
-import { BUY, HOUR_MS, longOf, Markets, moveTo, SELL, takeFromFund } from "../support/random-markets.ts";
+import { BUY, forgetTrades, HOUR_MS, longOf, Markets, moveTo, SELL, takeFromFund } from "../support/random-markets.ts";
 import { takeSeed } from "../support/seed.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
@@ -76,6 +76,7 @@ test("below maintenance margin: closed in the book no worse than the bankruptcy 
 test("with an empty book, the fund takes over at the bankruptcy price, to the quantum", () => {
   const markets = new Markets();
   const [btc] = markets.symbols;
+  markets.fund(1_000_000);
   const { alice } = longOf(markets, 1000, 100, 1000);
   const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
   moveTo(markets, 642_500, makers);
@@ -94,7 +95,7 @@ test("with an empty book, the fund takes over at the bankruptcy price, to the qu
   // Worth 64250 at mark, transferred for 64250 − equity: the account has nothing left, the fund has the equity.
   assert.equal(transfers[0].quanta, 64_250_000_000 - equity);
   assert.equal(markets.marginTable.equity(alice), 0);
-  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), equity);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 1_000_000e6 + equity);
   assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 1000);
   markets.audit();
 });
@@ -127,38 +128,44 @@ test("without a fund, the other side is closed at the bankruptcy price, by profi
   const markets = new Markets();
   const [btc] = markets.symbols;
   const { alice, bob } = longOf(markets, 1000, 100, 1000);
+  const carol = markets.open(100_000);
   const makers: [number, number] = [markets.open(1_000_000), markets.open(1_000_000)];
-  moveTo(markets, 600_000, makers); // 5000 USDC lost, 1000 there
-  assert.ok(markets.marginTable.equity(alice) < 0);
-  markets.tick();
-  const events = markets.tick();
-  const transfers = events.filter((event) => event.type === PositionTransferred.code) as unknown as {
-    execType: number;
-    counterpartyId: number;
-  }[];
+  // Carol is short at a higher leverage than bob, so she ranks first.
+  markets.order(btc, carol, SELL, 650_000, 1000);
+  markets.order(btc, makers[1], BUY, 650_000, 1000);
+  forgetTrades(markets);
+  const equity = (accountId: number): number => markets.marginTable.equity(accountId);
+  const before = { alice: equity(alice), carol: equity(carol), bob: equity(bob) };
+  const events = moveTo(markets, 600_000, makers); // 5000 USDC lost, 1000 there
+  const transfers = events.filter(({ type }) => type === PositionTransferred.code) as MessageOf<
+    typeof PositionTransferred
+  >[];
   assert.deepEqual(
-    transfers.map(({ execType, counterpartyId }) => [execType, counterpartyId]),
-    [[EXEC_ADL, bob]],
+    transfers.map(({ execType, counterpartyId, quanta }) => [execType, counterpartyId, quanta]),
+    [[EXEC_ADL, carol, 65_000e6 - before.alice]],
   );
-  assert.equal(markets.marginTable.equity(alice), 0);
-  assert.equal(markets.size(btc, alice), 0);
-  assert.equal(markets.size(btc, bob), 0);
+  assert.deepEqual([equity(alice), markets.size(btc, alice), markets.size(btc, carol)], [0, 0, 0]);
+  // She keeps what alice could pay of the step's gain. Bob, who lost nothing to alice, has all of his.
+  assert.equal(equity(carol), before.carol + before.alice);
+  assert.deepEqual([markets.size(btc, bob), equity(bob)], [-1000, before.bob + 5000e6]);
   markets.audit();
 });
 
-test("equity that one account leaves to the fund covers the next account of the same scan, without deleveraging", () => {
+test("equity that one account leaves to the fund is margin for the next account of the same scan", () => {
   const markets = new Markets();
   const [btc] = markets.symbols;
+  markets.fund(200);
   const { alice, bob } = longOf(markets, 1000, 100, 1000);
-  const carol = markets.open(732.5);
+  const carol = markets.open(882.5);
   markets.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
   markets.order(btc, bob, SELL, 650_000, 1000);
   markets.order(btc, carol, BUY, 650_000, 1000);
   moveTo(markets, 642_500, [markets.open(1_000_000), markets.open(1_000_000)]);
   assert.deepEqual(
     [alice, carol].map((accountId) => markets.marginTable.equity(accountId)),
-    [217_500_000, -50_000_000],
+    [217_500_000, 100_000_000],
   );
+  // Each position needs 257 USDC. Without alice's 217.5 the fund would have 300 for both.
   const fund = markets.marginTable.equity(INSURANCE_ACCOUNT);
   markets.tick();
   markets.tick();
@@ -167,14 +174,15 @@ test("equity that one account leaves to the fund covers the next account of the 
     [0, 0],
   );
   assert.deepEqual([markets.size(btc, INSURANCE_ACCOUNT), markets.size(btc, bob)], [2000, -2000]);
-  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
+  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT) - fund, 317_500_000);
   markets.audit();
 });
 
 /**
- * Alice is short 100 at 1, the lowest possible price, where carol offers them. Elsewhere she has lost more than she had.
+ * Alice is short 100 at 1, the lowest possible price, where carol offers them. In another symbol she loses more than she has,
+ * and is settled there, at a price between the old mark and the new one.
  */
-function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOfAlice: () => number } {
+function emptyAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOfAlice: (symbol?: number) => number } {
   const exchange = new Exchange([
     instrument(PLAIN, { breakerLimit: "0" }),
     instrument({ ...PLAIN, id: 2, symbol: "OTHER-PERP" }),
@@ -199,23 +207,29 @@ function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOf
   trade(2, bob, alice, 100, 10);
   exchange.do(1, make(PlaceOrder, { accountId: carol, side: SELL, priceTicks: 1, quantityLots: 100 }));
   price(2, 85);
-  assert.ok(exchange.marginTable.equity(alice) < 0);
-  const { positions } = exchange.symbol(1).state;
-  return { exchange, alice, sizeOfAlice: () => positions.numbers[positions.find(alice) + SIZE] };
+  const sizeOfAlice = (symbol = 1): number => {
+    const { positions } = exchange.symbol(symbol).state;
+    return positions.numbers[positions.find(alice) + SIZE];
+  };
+  assert.deepEqual([exchange.marginTable.equity(alice), sizeOfAlice(1), sizeOfAlice(2)], [0, -100, 0]);
+  return { exchange, alice, sizeOfAlice };
 }
 
-test("with a bankruptcy price outside the range, nothing is closed in the book, and the fund covers nothing", () => {
-  const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
+test("an account with nothing left, at the lowest possible price, is closed there at the mark, and costs nobody anything", () => {
+  const { exchange, alice, sizeOfAlice } = emptyAtTheLowestPrice();
+  const others = [17, 18].map((accountId) => exchange.marginTable.equity(accountId));
   for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
   assert.deepEqual([sizeOfAlice(), exchange.marginTable.equity(alice)], [0, 0]);
-  assert.ok(
-    exchange.marginTable.equity(INSURANCE_ACCOUNT) >= 0,
-    String(exchange.marginTable.equity(INSURANCE_ACCOUNT)),
+  assert.deepEqual(
+    [17, 18].map((accountId, i) => exchange.marginTable.equity(accountId) >= others[i] - 100e6 * 0.0002),
+    [true, true],
+    "at most a maker's fee",
   );
+  assert.ok(exchange.marginTable.equity(INSURANCE_ACCOUNT) >= 0);
 });
 
-test("nor does a bankrupt account close there by its own order", () => {
-  const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
+test("an account with nothing left does not close there by its own order, for which it cannot pay the fee", () => {
+  const { exchange, alice, sizeOfAlice } = emptyAtTheLowestPrice();
   const limit = make(ClosePosition, { accountId: alice, priceTicks: 1 });
   const refused = exchange.ask(1, limit) as MessageOf<typeof Refused>;
   assert.deepEqual([refused.code, refused.details], ["PRICE_OUT_OF_BAND", { limitTicks: 0, markTicks: 1 }]);
@@ -224,10 +238,11 @@ test("nor does a bankrupt account close there by its own order", () => {
 });
 
 /**
- * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much. In ETH carol has lost her
- * gain, so she ranks first by leverage; dave has lost with `daveLots`. Returns which of the two were deleveraged.
+ * Alice, long half a BTC, cannot pay what a step of the mark takes, and there is no fund. Carol and dave are short as much. In
+ * ETH carol has lost nearly all she has, so she ranks first by leverage; dave has lost with `daveLots`. `giver`: who has
+ * sold to alice. Returns which of the two were deleveraged.
  */
-function deleveragedBetween(markets: Markets, daveLots: number): { carol: number; dave: number; chosen: number[] } {
+function deleveragedBetween(markets: Markets, daveLots: number, giver: "carol" | "dave", isTraced: boolean) {
   const [btc, eth] = markets.symbols;
   const [alice, carol, dave, maker, last] = [1000, 10_000, 10_000, 10_000_000, 10_000_000].map((usdc) =>
     markets.open(usdc),
@@ -235,46 +250,51 @@ function deleveragedBetween(markets: Markets, daveLots: number): { carol: number
   markets.price(btc, 650_000);
   markets.price(eth, 320_000);
   for (const accountId of [alice, carol, dave]) markets.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  markets.order(eth, maker, SELL, 320_000, 1000 + daveLots);
+  markets.order(eth, carol, BUY, 320_000, 950);
+  if (daveLots > 0) markets.order(eth, dave, BUY, 320_000, daveLots);
   for (const [seller, buyer] of [
-    [carol, alice],
-    [dave, maker],
+    [giver === "carol" ? carol : dave, alice],
+    [giver === "carol" ? dave : carol, maker],
   ]) {
     markets.order(btc, seller, SELL, 650_000, 500);
     markets.order(btc, buyer, BUY, 650_000, 500);
   }
-  markets.order(eth, maker, SELL, 320_000, 1000 + daveLots);
-  markets.order(eth, carol, BUY, 320_000, 1000);
-  if (daveLots > 0) markets.order(eth, dave, BUY, 320_000, daveLots);
-  markets.price(eth, 200_000);
-  moveTo(markets, 600_000, [last, maker]);
-  assert.ok(markets.marginTable.equity(alice) < -1400e6);
-  const left = markets.marginTable.equity(carol);
-  assert.ok(left > markets.marginTable.maintenance(carol) && left < 600e6, String(left));
-  const events = [1, 2, 3, 4].flatMap(() => markets.tick());
+  markets.price(eth, 220_000);
+  if (!isTraced) forgetTrades(markets);
+  const before = { alice: markets.marginTable.equity(alice), carol: markets.marginTable.equity(carol) };
+  assert.ok(before.carol > markets.marginTable.maintenance(carol) && before.carol < 600e6, String(before.carol));
+  const events = moveTo(markets, 600_000, [last, maker]);
   const transfers = events.filter(({ type }) => type === PositionTransferred.code);
-  assert.equal(markets.size(btc, alice), 0);
+  assert.deepEqual([markets.size(btc, alice), markets.marginTable.equity(alice)], [0, 0]);
   markets.audit();
   return {
-    carol,
-    dave,
+    ...{ alice, carol, dave, before },
     chosen: (transfers as MessageOf<typeof PositionTransferred>[])
       .map(({ counterpartyId }) => counterpartyId)
       .filter((accountId) => accountId === carol || accountId === dave),
   };
 }
 
-test("no account is deleveraged into a deficit while there is another", () => {
-  const markets = new Markets();
-  const { carol, dave, chosen } = deleveragedBetween(markets, 0);
-  assert.deepEqual(chosen, [dave]);
-  assert.equal(markets.size(markets.symbols[0], carol), -500);
-  assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
-});
+for (const daveLots of [0, 940])
+  test(`the first by rank is deleveraged, however little it has: it loses only gains of the step (dave has lost with ${daveLots})`, () => {
+    const markets = new Markets();
+    const { carol, chosen, before } = deleveragedBetween(markets, daveLots, "carol", false);
+    assert.deepEqual(chosen, [carol]);
+    // The step gives her 2500 USDC, of which alice could pay what she had.
+    assert.equal(markets.marginTable.equity(carol), before.carol + before.alice);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
+  });
 
-test("when no account can bear it, the first by profit and leverage is deleveraged", () => {
-  const markets = new Markets();
-  const { carol, chosen } = deleveragedBetween(markets, 990);
-  assert.deepEqual(chosen, [carol]);
+test("the account from which the position was just taken is deleveraged before the first by rank, and before the fund", () => {
+  for (const fund of [0, 1_000_000]) {
+    const markets = new Markets();
+    if (fund > 0) markets.fund(fund);
+    const { carol, dave, chosen } = deleveragedBetween(markets, 0, "dave", true);
+    assert.deepEqual(chosen, [dave]);
+    assert.equal(markets.size(markets.symbols[0], carol), -500);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), fund * 1e6);
+  }
 });
 
 for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
@@ -294,7 +314,12 @@ for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
     markets.time += 1000;
     markets.price(btc, Math.round(650_000 * (1 + percent / 100)));
     for (let i = 0; i < 4; i++) markets.tick();
-    assert.equal(Math.abs(markets.size(btc, INSURANCE_ACCOUNT)), 15_230);
+    // At most 300,000 USDC: the other seven are closed against the winner.
+    assert.equal(Math.abs(markets.size(btc, INSURANCE_ACCOUNT)), 3 * 1523);
+    assert.deepEqual(
+      losers.map((accountId) => markets.size(btc, accountId)),
+      losers.map(() => 0),
+    );
     takeFromFund(markets, winner);
     const owned = [winner, ...losers].reduce((sum, accountId) => sum + markets.marginTable.equity(accountId), 0);
     assert.ok(owned < 1_010_500e6, String(owned));
@@ -338,7 +363,7 @@ test("the fund sells at a loss only next to the mark, without a loss a little fu
 });
 
 for (const side of [BUY, SELL])
-  test(`a bankrupt fund's ${side === BUY ? "long" : "short"} is deleveraged with its whole deficit`, () => {
+  test(`a ${side === BUY ? "long" : "short"} that would bankrupt the fund is deleveraged with what it has lost beyond the allowance, and the fund keeps its own`, () => {
     const markets = new Markets();
     const [btc] = markets.symbols;
     markets.fund(100);
@@ -351,14 +376,21 @@ for (const side of [BUY, SELL])
     moveTo(markets, 650_000 - sign * 7500, makers as [number, number]);
     for (let i = 0; i < 2; i++) markets.tick();
     assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000);
-    // It paid about 0.35 % less than the mark, and the price moves on by more than a percent.
-    moveTo(markets, 650_000 - sign * 15_000, makers as [number, number]);
-    assert.ok(markets.marginTable.equity(INSURANCE_ACCOUNT) < -400e6);
-    const transfers = markets.tick().filter(({ type }) => type === PositionTransferred.code);
-    assert.ok(transfers.length > 0);
-    for (const { execType } of transfers as MessageOf<typeof PositionTransferred>[]) assert.equal(execType, EXEC_ADL);
+    const had = markets.marginTable.equity(INSURANCE_ACCOUNT);
+    // It paid about 0.35 % less than the mark, and the price moves on by more than a percent: it loses 750 of 317.
+    const transfers = moveTo(markets, 650_000 - sign * 15_000, makers as [number, number]).filter(
+      ({ type }) => type === PositionTransferred.code,
+    ) as MessageOf<typeof PositionTransferred>[];
+    assert.ok(transfers.length > 0 && had < 400e6);
+    for (const { execType } of transfers) assert.equal(execType, EXEC_ADL);
+    const value = 650_000 - sign * 7500;
+    assert.equal(
+      transfers.reduce((sum, { quanta }) => sum + quanta, 0),
+      value * 1e5 - sign * (had - 100e6),
+      "as much below the mark before the step as the position had brought along",
+    );
     assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
-    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 0);
+    assert.equal(markets.marginTable.equity(INSURANCE_ACCOUNT), 100e6);
     markets.audit();
   });
 
@@ -442,12 +474,15 @@ test("owed funding counts for the closing price, and for isolated margin set asi
 test("a liquidation pays owed funding first, and divides the equity that is left", () => {
   const crowd = Crowd.of(1702);
   const alice = crowd.account(1);
+  // It takes over what is closed, and owes no funding, as another account would.
+  crowd.do(LEDGER, make(Deposit, { accountId: INSURANCE_ACCOUNT, amountQuanta: 1000e6 }));
   const { state } = crowd.plain;
   crowd.do(PLAIN.id, make(SetLeverage, { accountId: alice, leverage: 50 }));
   crowd.do(LEDGER, make(Withdraw, { accountId: alice, amountQuanta: 97_895_000, address: "0x0" }));
   crowd.time += 8 * HOUR_MS;
   crowd.price(100);
   crowd.price(98);
+  assert.deepEqual(crowd.settleMark(PLAIN.id), [], "she is not bankrupt");
   assert.equal(crowd.marginTable.equity(alice), 55_000);
   crowd.carryOut(PLAIN.id, make(Tick));
   const { events } = crowd.carryOut(PLAIN.id, make(Tick));

@@ -14,17 +14,18 @@ import {
   STATUS_EXPIRED,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import type { Transaction } from "../../../src/core/protocol/actor.ts";
 import {
   AmendOrder,
   PlaceOrder,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  Tick,
 } from "../../../src/core/protocol/commands.ts";
 import { OrderClosed, type OrderPlaced, PositionTransferred, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { TRACED_MS } from "../../../src/core/state/recent-fills.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { make, START } from "../support/exchange.ts";
 import { MARKS } from "../support/tight-market.ts";
@@ -33,16 +34,9 @@ import { MARKS } from "../support/tight-market.ts";
  * The cases of maker-solvency.test.ts, while another thread works on the same account.
  */
 
-/** Runs a transaction of another thread right after the fund, or the equity of an account, was read. */
+/** Runs a transaction of another thread right after the equity of an account was read. */
 class InterruptedMarginTable extends MarginTable {
-  afterLookAtFund = (): void => {};
   afterLookAt = (_accountId: number): void => {};
-
-  override readConsistent(accountId: number): boolean {
-    const isQuiet = super.readConsistent(accountId);
-    if (accountId === INSURANCE_ACCOUNT) this.afterLookAtFund();
-    return isQuiet;
-  }
 
   override usableEquity(accountId: number): number {
     const equity = super.usableEquity(accountId);
@@ -55,9 +49,19 @@ class InterruptedMarginTable extends MarginTable {
 class Threads {
   readonly marginTable = new InterruptedMarginTable(MarginTable.allocate(64, 2).buffer, 2, 0);
   private readonly others = new MarginTable(this.marginTable.buffer, 2, 1);
-  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.marginTable);
+  private readonly btc = new SymbolActor(
+    compileInstrument({ ...DEFAULT_INSTRUMENTS[0], fundMaxNotional: "3000000" }),
+    this.marginTable,
+  );
   private readonly contributed = new Float64Array(64 * CONTRIBUTION_FIELDS);
   private sequence = 0;
+  private time = START;
+
+  /** So long that a settlement does not trace the trades before it. */
+  forgetTrades(): void {
+    this.time += TRACED_MS + 1;
+    this.run(make(SetIndexPrice, { indexTicks: this.btc.state.indexTicks }));
+  }
 
   has(accountId: number, usdc: number): void {
     const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
@@ -113,18 +117,24 @@ class Threads {
     return this.equity(accountId) / QUANTA_PER_USDC;
   }
 
-  /** `whenTraded` runs in the middle of the transaction. */
+  /** Also settles the mark that the command has moved. `whenTraded` runs in the middle of a transaction. */
   run(command: Message, whenTraded = (): void => {}): Message[] {
     const said: Message[] = [];
-    this.marginTable.begin();
     const emit = (event: Message): void => {
       said.push({ ...event });
       if (event.type === Traded.code || event.type === PositionTransferred.code) whenTraded();
     };
-    this.btc.decide(command, { time: START, emit, reply: () => {} });
-    this.btc.settle(++this.sequence, START);
-    this.marginTable.commit();
+    const transaction: Transaction = { time: this.time, emit, reply: () => {} };
+    this.transaction(() => this.btc.decide(command, transaction));
+    while (this.btc.isSettlingMark) this.transaction(() => this.btc.settleMark(transaction));
     return said;
+  }
+
+  private transaction(run: () => void): void {
+    this.marginTable.begin();
+    run();
+    this.btc.settle(++this.sequence, this.time);
+    this.marginTable.commit();
   }
 }
 
@@ -198,89 +208,88 @@ for (const isMaker of [false, true])
     assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
   });
 
-test("two threads that transfer to the fund at the same time do not spend its money twice", () => {
-  const { threads, mark, alice, bob } = aliceAndBob(3000);
-  threads.has(INSURANCE_ACCOUNT, 1000);
-  const lots = 1300;
-  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
-  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
-  // Elsewhere she lost everything and 900 more, so her bankruptcy price is that much below the mark. There are no bids.
-  threads.has(alice, 3000 - threads.usdc(alice) - 900);
-  threads.run(make(Tick));
-  threads.marginTable.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
-  const transfers = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
-  assert.deepEqual(transfers(), []);
-  assert.equal(threads.usdc(INSURANCE_ACCOUNT), 200);
-  threads.marginTable.afterLookAtFund = () => {};
-  // Liquidation needs the second scan in a row.
-  const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
-  assert.equal(transferred.counterpartyId, bob, "deleveraged");
-  assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
-});
+/** A step of the mark takes 3000 ticks from Alice's long of 1.3 BTC: 390 USDC, which is this much more than she has. */
+const STEP_TICKS = 3000;
+const DEFICIT_USDC = 150;
 
-test("the fund takes over what it can bear, also while it holds positions on another thread", () => {
+/** Alice has 240 USDC left behind her long against Bob's short; the next step will make her bankrupt. There are no bids. */
+function aboutToSettle() {
   const { threads, mark, alice, bob } = aliceAndBob(3000);
+  threads.run(make(SetLeverage, { accountId: bob, leverage: 100 }));
   const order = { priceTicks: mark, quantityLots: 1300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
-  threads.opens(INSURANCE_ACCOUNT, 1000, 400);
-  // Elsewhere she lost everything and 900 more. The rest of the fund is less than its margin.
-  threads.has(alice, 3000 - threads.usdc(alice) - 900);
-  const [transferred] = [1, 2, 3, 4]
-    .flatMap(() => threads.run(make(Tick)))
-    .filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[];
-  assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
-  assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
-});
-
-/** Alice's long has left her at −900, there is no fund, and deleveraging ranks the short of Bob before that of Carol. */
-function aboutToDeleverage() {
-  const { threads, mark, alice, bob } = aliceAndBob(3000);
-  const carol = 22;
-  threads.has(bob, 3000);
-  threads.has(carol, 4000);
-  for (const accountId of [bob, carol]) {
-    threads.run(make(SetLeverage, { accountId, leverage: 100 }));
-    threads.run(make(PlaceOrder, { accountId, side: SELL, priceTicks: mark, quantityLots: 1300 }));
-  }
-  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: 1300 }));
-  const dave = 23;
-  threads.has(dave, 100_000);
-  threads.run(make(PlaceOrder, { accountId: dave, side: BUY, priceTicks: mark, quantityLots: 1300 }));
-  threads.has(alice, 3000 - threads.usdc(alice) - 900);
-  threads.run(make(Tick));
-  return { threads, bob, carol };
+  threads.has(alice, 3000 - threads.usdc(alice) + 390 - DEFICIT_USDC);
+  assert.equal(threads.usdc(alice), 390 - DEFICIT_USDC);
+  threads.forgetTrades();
+  return { threads, alice, bob, step: make(SetIndexPrice, { indexTicks: mark - STEP_TICKS }) };
 }
 
-const deleveraged = (said: readonly Message[]): number[] =>
+const receivers = (said: readonly Message[]): number[] =>
   (said.filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[]).map(
     ({ counterpartyId }) => counterpartyId,
   );
 
-for (const [what, takes] of [
-  ["withdrawn", (threads, bob) => threads.withdraws(bob, 2120)],
-  ["lost by another thread's close", (threads, bob) => threads.spends(bob, 2120)],
-] satisfies [string, (threads: Threads, bob: number) => boolean][])
-  test(`a coming loss by deleveraging is not ${what} before the transaction is over`, () => {
-    const { threads, bob } = aboutToDeleverage();
-    let taken = 0;
-    const said = threads.run(make(Tick), () => {
-      if (takes(threads, bob)) taken++;
-    });
-    assert.deepEqual(deleveraged(said), [bob]);
-    assert.equal(taken, 0, `${threads.equity(bob)} are left`);
-    assert.ok(threads.withdraws(bob, 1900), "what is left of it is free");
+test("two threads that transfer to the fund at the same time do not spend its money twice", () => {
+  const { threads, alice, bob, step } = aboutToSettle();
+  // An hour's allowance of 200.
+  threads.has(INSURANCE_ACCOUNT, 20_000);
+  let looks = 0;
+  // The other thread spends nearly all of it, after this one has found that the fund may pay.
+  threads.marginTable.afterLookAt = (accountId) => {
+    if (accountId !== INSURANCE_ACCOUNT || looks++ > 0) return;
+    threads.has(INSURANCE_ACCOUNT, 100);
+  };
+  assert.deepEqual(receivers(threads.run(step)), [bob], "deleveraged");
+  assert.ok(looks > 1, "it looked again");
+  assert.equal(threads.usdc(INSURANCE_ACCOUNT), 100);
+  assert.equal(threads.usdc(alice), 0);
+});
+
+for (const mayTake of [true, false])
+  test(`the fund takes over only what leaves it the margin of its positions on another thread: ${mayTake}`, () => {
+    const { threads, alice, bob, step } = aboutToSettle();
+    // After the deficit 19,850 are left. The position needs 336 of maintenance margin, those on the other thread the rest.
+    threads.opens(INSURANCE_ACCOUNT, 20_000, 2 * (19_850 - 336 + (mayTake ? -1 : 1)));
+    assert.deepEqual(receivers(threads.run(step)), [mayTake ? INSURANCE_ACCOUNT : bob]);
+    assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - (mayTake ? 19_850 : 20_000)) < 1e-6);
+    assert.equal(threads.usdc(alice), 0);
   });
 
-test("a counterparty that withdrew what deleveraging would cost is passed over", () => {
-  const { threads, bob, carol } = aboutToDeleverage();
-  let withdrawals = 0;
-  threads.marginTable.afterLookAt = (accountId) => {
-    if (accountId === bob && threads.withdraws(bob, 2120)) withdrawals++;
-  };
-  assert.deepEqual(deleveraged(threads.run(make(Tick))), [carol]);
-  assert.equal(withdrawals, 1);
-  assert.ok(threads.equity(bob) > 0 && threads.equity(carol) > 0);
+for (const [what, takes] of [
+  ["withdrawn", (threads, bob, usdc) => threads.withdraws(bob, usdc)],
+  ["lost by another thread's close", (threads, bob, usdc) => threads.spends(bob, usdc)],
+] satisfies [string, (threads: Threads, bob: number, usdc: number) => boolean][])
+  test(`a gain that deleveraging takes is not ${what} before the transaction is over`, () => {
+    const { threads, bob, step } = aboutToSettle();
+    threads.has(bob, 3000 + 100_000 - threads.usdc(bob));
+    const before = threads.usdc(bob);
+    let taken = 0;
+    let tries = 0;
+    const said = threads.run(step, () => {
+      tries++;
+      // The step has given him 390, of which he keeps 240.
+      if (takes(threads, bob, before + 100)) taken++;
+    });
+    assert.deepEqual(receivers(said), [bob]);
+    assert.deepEqual([tries, taken], [1, 0]);
+    assert.equal(threads.usdc(bob), before + 390 - DEFICIT_USDC);
+    assert.ok(threads.withdraws(bob, before + 390 - DEFICIT_USDC), "what is left of it is free");
+  });
+
+test("a counterparty that withdraws all it can is deleveraged all the same, and keeps what it had", () => {
+  const { threads, bob, step } = aboutToSettle();
+  threads.has(bob, 3000 + 100_000 - threads.usdc(bob));
+  let withdrawnUsdc = 0;
+  const before = threads.usdc(bob);
+  const said = threads.run(step, () => {
+    for (let usdc = before; usdc > 1; usdc /= 2)
+      if (threads.withdraws(bob, Math.floor(usdc))) withdrawnUsdc += Math.floor(usdc);
+  });
+  assert.deepEqual(receivers(said), [bob]);
+  assert.ok(withdrawnUsdc > 1800);
+  assert.equal(threads.usdc(bob) + withdrawnUsdc, before + 390 - DEFICIT_USDC);
+  assert.ok(threads.usdc(bob) >= 390 - DEFICIT_USDC);
 });
 
 test("a close leaves the margin of an order that another thread is filling", () => {

@@ -498,7 +498,7 @@ for (const isMaker of [false, true])
     const mark = MARKS[0];
     const lots = 1400;
     const [bob, carol] = ["bob", "carol"].map((name) => market.open(name, 100_000, 20));
-    const alice = market.open("alice", 1000, 100);
+    const alice = market.open("alice", 1700, 100);
     market.deal(btc, carol, alice, SELL, mark, lots);
     const priceTicks = mark + 2000;
     const bid = { side: BUY, priceTicks, quantityLots: lots };
@@ -514,7 +514,13 @@ for (const isMaker of [false, true])
         ];
     if (isMaker) market.limit(btc, carol, BUY, priceTicks + 1, 100);
     market.do(btc, make(PlaceOrder, resting));
-    market.exchange.do(btc.actorId, make(SetIndexPrice, { indexTicks: mark + 11_000 }));
+    market.do(btc, make(SetIndexPrice, { indexTicks: mark + 11_000 }));
+    // The price leaves her a little, and another symbol takes more: that symbol settles it, but not yet.
+    assert.ok(market.exchange.marginTable.equity(alice) > 0);
+    market.exchange.marginTable.setContribution(alice, new Float64Array(5), 0, {
+      ...{ unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 },
+      equity: -700 * QUANTA_PER_USDC,
+    });
     assert.ok(market.exchange.marginTable.equity(alice) < 0);
     const said = market.do(btc, make(PlaceOrder, { ...taking, timeInForce: FOK }));
     const views = said.filter(({ type }) => type === OrderView.code) as MessageOf<typeof OrderView>[];

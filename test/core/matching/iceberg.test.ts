@@ -113,7 +113,7 @@ scenario(
   `
   mark 100                                   -> 100
   bob   sell 20 @ 100                        -> NEW
-  alice has 150                              ->
+  alice has 153                              ->
   alice buy 10 @ 100                         -> FILLED 10@100
   alice sell 10 @ 104 show=2 id=a            -> NEW
   alice buy 4 @ 96 show=2 id=b               -> NEW

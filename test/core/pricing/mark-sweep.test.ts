@@ -37,13 +37,16 @@ function assertFresh(crowd: Crowd): void {
   });
 }
 
-test("a price refreshes some of the positions; the others follow in later transactions", () => {
+test("a price beyond the band refreshes the losing side first, then some of the others; the rest follows in later transactions", () => {
   const crowd = Crowd.of(CROWD);
   crowd.price(102);
-  // One of the rows is that of the fee account.
-  assert.equal(crowd.stale(), CROWD - 999);
+  assert.equal(crowd.stale(), CROWD);
+  crowd.settlePart(PLAIN.id);
+  assert.equal(crowd.plain.isSettlingMark, false);
+  // All shorts, and the longs among the first 1000 rows. One of these is that of the fee account, and 500 are of shorts.
+  assert.equal(crowd.stale(), CROWD / 2 - 499);
   assert.equal(crowd.proceed(PLAIN.id).more, true);
-  assert.equal(crowd.stale(), CROWD - 1999);
+  assert.equal(crowd.stale(), CROWD / 2 - 999);
   finish(crowd);
   assertFresh(crowd);
   assert.equal(crowd.proceed(PLAIN.id).more, false);
@@ -52,13 +55,15 @@ test("a price refreshes some of the positions; the others follow in later transa
 test("prices faster than the sweep do not starve the last rows", () => {
   const crowd = Crowd.of(CROWD);
   const { state } = crowd.plain;
+  // A long: rising prices do not check it.
   const last = state.positions.find(crowd.account(CROWD - 1));
   const seen = new Set<number>();
   for (let i = 0; i < 9; i++) {
     crowd.price(101 + i);
+    crowd.proceed(PLAIN.id);
     if (!state.contributions.isStale(last)) seen.add(101 + i);
   }
-  assert.ok(seen.size >= 2, "the last row is in about every third share");
+  assert.ok(seen.size >= 2 && seen.size < 9, "the last row is in about every third share");
   finish(crowd);
   assertFresh(crowd);
 });
@@ -163,7 +168,7 @@ test("a liquidation trades with makers at the mark, also before the sweep reache
   crowd.price(105);
   assert.equal(state.markTicks, 105);
   assert.equal(state.contributions.isStale(state.positions.find(maker)), true);
-  const fills = (crowd.do(PLAIN.id, make(Tick)).events as MessageOf<typeof Traded>[])
+  const fills = (crowd.settleMark(PLAIN.id) as MessageOf<typeof Traded>[])
     .filter(({ type }) => type === Traded.code)
     .map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]);
   assert.deepEqual(fills, [

@@ -48,6 +48,8 @@ export class Exchange {
   readonly log: Logged[] = [];
   time = START;
   sequence = 0;
+  /** How many events the settlement of marks has had: accounts were bankrupt. */
+  settlementEvents = 0;
 
   constructor(
     instruments: readonly Instrument[],
@@ -67,7 +69,22 @@ export class Exchange {
   }
 
   do(actorId: number, command: Message): Said {
+    this.settleMark(actorId);
     return this.transaction(actorId, (actor, transaction) => actor.decide(command, transaction));
+  }
+
+  /** Settles the actor's mark, as its worker does before each command. Returns the events. */
+  settleMark(actorId: number): Message[] {
+    const events: Message[] = [];
+    while (this.isSettlingMark(actorId)) events.push(...this.settlePart(actorId));
+    return events;
+  }
+
+  /** One transaction of the settlement. Returns its events. */
+  settlePart(actorId: number): Message[] {
+    const { events } = this.transaction(actorId, (actor, transaction) => actor.settleMark(transaction));
+    this.settlementEvents += events.length;
+    return events;
   }
 
   /** Runs a command and all transactions that follow from it. Returns its replies and the events of all. */
@@ -84,14 +101,20 @@ export class Exchange {
   /** One runBackground() of the actor. `more`: its result. */
   proceed(actorId: number): Said & { more: boolean } {
     let more = false;
+    const settled = this.settleMark(actorId);
     const said = this.transaction(actorId, (actor, transaction) => {
       more = actor.runBackground(transaction);
     });
-    return { ...said, more };
+    return { ...said, events: [...settled, ...said.events], more: more || this.isSettlingMark(actorId) };
+  }
+
+  private isSettlingMark(actorId: number): boolean {
+    return (this.actors.get(actorId) as Actor).isSettlingMark;
   }
 
   /** One fire() of the actor, as after a command. */
   fire(actorId: number): Said {
+    this.settleMark(actorId);
     return this.transaction(actorId, (actor, transaction) => actor.fire(transaction));
   }
 

@@ -22,6 +22,8 @@ export const PLAIN: InstrumentConfig = {
   priceBand: "0.05",
   // A tick is 1 % of the usual price.
   lastTriggerLimit: "0.05",
+  // As much as the first tier: the limit that follows from a small fund has tests of its own.
+  fundMaxNotional: "100000",
   defaultLeverage: 10,
   fundingIntervalHours: 8,
   fundingRateCap: "0.01",
@@ -42,6 +44,7 @@ export const FINE: InstrumentConfig = {
   maxQuantity: "100",
   maxPrice: "1000000",
   maxOpenOrders: 200,
+  fundMaxNotional: "100000000",
   riskTiers: [{ maxNotional: "100000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
 };
 

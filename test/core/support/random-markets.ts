@@ -23,6 +23,7 @@ import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../../src/core/protocol/payloads.ts";
 import { AuditReport } from "../../../src/core/protocol/replies.ts";
+import { TRACED_MS } from "../../../src/core/state/recent-fills.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 
@@ -31,31 +32,57 @@ export const HOUR_MS = 3_600_000;
 /** Two symbols and the ledger on one margin table, as their workers run them, one transaction after the other. */
 export class Markets {
   readonly marginTable = MarginTable.allocate(2048);
-  /** The leverage alone decides how much margin opening needs: opening-rate.test.ts is about the rest. */
-  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
-    (config) => new SymbolActor(compileInstrument({ ...config, maxMovePerSecond: "0" }), this.marginTable),
-  );
+  readonly symbols: SymbolActor[];
   readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.marginTable);
   readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
   time = 1_700_000_000_000;
   /** The account of the last random step; 0 = a price or a tick. */
   acting = 0;
 
+  /**
+   * The leverage alone decides how much margin opening needs: opening-rate.test.ts is about the rest. The fund takes over
+   * as much as the first tier allows, or `fundMaxNotional`.
+   */
+  constructor(fundMaxNotional?: string) {
+    this.symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => {
+      const most = fundMaxNotional ?? config.riskTiers[0]?.maxNotional;
+      const instrument = compileInstrument({ ...config, maxMovePerSecond: "0", fundMaxNotional: most });
+      return new SymbolActor(instrument, this.marginTable);
+    });
+  }
+
+  /** Runs a command and all transactions that follow from it, as a worker does. Returns their events, then the replies. */
   run(actor: Actor, command: Message): Message[] {
+    const said = this.transaction(actor, (transaction) => actor.decide(command, transaction));
+    const events = [...said.events];
+    for (let more = true; more; ) {
+      const next = this.transaction(actor, (transaction) => {
+        if (!actor.isSettlingMark) more = actor.runBackground(transaction);
+        else actor.settleMark(transaction);
+      });
+      events.push(...next.events);
+      more ||= actor.isSettlingMark;
+    }
+    return [...events, ...said.replies];
+  }
+
+  protected transaction(
+    actor: Actor,
+    run: (transaction: Transaction) => void,
+  ): { events: Message[]; replies: Message[] } {
     const events: Message[] = [];
     const replies: Message[] = [];
-    const transaction: Transaction = {
+    run({
       time: this.time,
       emit: (event) => void events.push({ ...event }),
       reply: (reply) => void replies.push({ ...reply }),
-    };
-    actor.decide(command, transaction);
+    });
     if (events.length > 0) {
       this.log.push({ actorId: actor.actorId, time: this.time, sequence: this.log.length + 1, events });
       actor.settle(this.log.length, this.time);
     }
     this.marginTable.commit();
-    return [...events, ...replies];
+    return { events, replies };
   }
 
   open(usdc: number): number {
@@ -130,16 +157,27 @@ export function longOf(
   return { alice, bob };
 }
 
-/** Moves the index to a price and trades there between two accounts, so that the last price and the mark follow. */
-export function moveTo(markets: Markets, ticks: number, lastAccounts: [number, number]): void {
+/**
+ * Moves the index to a price and trades there between two accounts, so that the last price and the mark follow. Returns the
+ * events of the prices, which also settle them.
+ */
+export function moveTo(markets: Markets, ticks: number, lastAccounts: [number, number]): Message[] {
   const [btc] = markets.symbols;
+  const said: Message[] = [];
   for (let i = 0; i < 3; i++) {
     markets.time += 1000;
-    markets.price(btc, ticks);
+    said.push(...markets.price(btc, ticks));
     markets.order(btc, lastAccounts[0], SELL, ticks, 1);
     markets.order(btc, lastAccounts[1], BUY, ticks, 1);
   }
-  markets.price(btc, ticks);
+  said.push(...markets.price(btc, ticks));
+  return said;
+}
+
+/** So long that a settlement does not trace the trades before it. */
+export function forgetTrades(markets: Markets): void {
+  markets.time += TRACED_MS + 1;
+  for (const symbol of markets.symbols) if (symbol.state.indexTicks > 0) markets.price(symbol, symbol.state.indexTicks);
 }
 
 /** An account takes over the insurance fund's position, at the best prices that it can get from the fund. */

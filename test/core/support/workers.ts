@@ -89,7 +89,18 @@ export class Workers {
     return hasMore || events.length > 0;
   }
 
+  /** A new mark is settled before anything else happens in the symbol. */
   private transaction(
+    name: string,
+    run: (actor: Actor, transaction: Transaction) => void,
+  ): { events: Message[]; replies: Message[] } {
+    const { actor } = this.residents.get(name) as Resident;
+    const said = this.commit(name, run);
+    while (actor.isSettlingMark) this.commit(name, (actor, transaction) => void actor.settleMark(transaction));
+    return said;
+  }
+
+  private commit(
     name: string,
     run: (actor: Actor, transaction: Transaction) => void,
   ): { events: Message[]; replies: Message[] } {

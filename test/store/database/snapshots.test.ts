@@ -27,7 +27,7 @@ interface Change {
 }
 
 const account = (accountId: number, address: string): Message =>
-  Object.assign({ type: AccountRow.code }, { accountId, address, balanceQuanta: -5 });
+  Object.assign({ type: AccountRow.code }, { accountId, address, balanceQuanta: -5, marginCallPpm: 0 });
 const apiKey = (label: string): Message => ({
   type: KeyRow.code,
   ...{ accountId: 16, apiKey: "k", record: { label, permissions: ["READ"], allowedIps: [] } },

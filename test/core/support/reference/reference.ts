@@ -175,8 +175,7 @@ export class ReferenceSymbol extends ReferenceMarket {
         this.haltMode = (message as MessageOf<typeof HaltSymbol>).mode;
         return nothing();
       case ResumeSymbol.code:
-        this.haltMode = 0;
-        return nothing();
+        return this.resume(time);
       case SetIndexPrice.code:
         return this.setIndexPrice(message as MessageOf<typeof SetIndexPrice>, time);
       default:
@@ -712,14 +711,27 @@ export class ReferenceSymbol extends ReferenceMarket {
     const { maxPriceTicks } = this.instrument;
     if (c.indexTicks < 1 || c.indexTicks > maxPriceTicks)
       return refusal("PRICE_TOO_HIGH", { limitTicks: maxPriceTicks });
+    this.updatePrices(c.indexTicks, time);
+    return nothing();
+  }
+
+  /** The mark stands still while orders do not trade. */
+  private updatePrices(indexTicks: number, time: number): void {
     this.priceTime = time;
     const bid = this.queue(BUY)[0]?.priceTicks;
     const ask = this.queue(SELL)[0]?.priceTicks;
-    const limitTicks = markLimitOf(this.instrument, c.indexTicks);
-    const next = markOf(c.indexTicks, this.basis1024, bid, ask, this.lastTicks, limitTicks);
-    this.indexTicks = c.indexTicks;
-    this.markTicks = next.markTicks;
+    const limitTicks = markLimitOf(this.instrument, indexTicks);
+    const next = markOf(indexTicks, this.basis1024, bid, ask, this.lastTicks, limitTicks);
+    this.indexTicks = indexTicks;
+    if (this.haltMode < 2 || this.markTicks === 0) this.markTicks = next.markTicks;
     this.basis1024 = next.basis1024;
+  }
+
+  private resume(time: number): Outcome {
+    const stoodStill = this.haltMode >= 2;
+    this.haltMode = 0;
+    const isFar = Math.abs(this.markTicks - this.indexTicks) > markLimitOf(this.instrument, this.indexTicks);
+    if (stoodStill && isFar && !this.isStale(time)) this.updatePrices(this.indexTicks, time);
     return nothing();
   }
 }

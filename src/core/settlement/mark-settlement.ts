@@ -1,0 +1,206 @@
+import { NONE, SIZE } from "../base/columns.ts";
+import { INSURANCE_ACCOUNT } from "../base/enums.ts";
+import { PPM, type PriceTicks, type QuantityLots, type TimeMs } from "../base/units.ts";
+import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
+import type { LossSettlement } from "../liquidation/liquidation.ts";
+import type { Transaction } from "../protocol/actor.ts";
+import { TRACED_MS } from "../state/recent-fills.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import { BUSY, maintenanceSurplus, mayBeBankrupt, SETTLED, settleBankrupt } from "./bankrupt-account.ts";
+import { traceCounterparties } from "./counterparty-trace.ts";
+
+/** Rows that one transaction of the background sweep brings to the mark: orders wait a fraction of a millisecond for it. */
+const SWEPT_PER_TRANSACTION = 1000;
+/** Rows that one transaction of a check looks at, while orders wait for the end of the check. */
+const CHECKED_PER_TRANSACTION = 5000;
+/** Weak rows that the transaction of a price looks at. */
+const WEAK_AT_ONCE = 500;
+
+/**
+ * Settles a mark: an account that a new mark makes bankrupt is closed against the other side, at a price between the mark
+ * before and the new one, before any other command of the symbol is decided. docs/trading/liquidation.md proves what
+ * follows: nobody takes out what nobody paid in.
+ *
+ * Most prices need no look at every position. An account that had its maintenance margin when it was last looked at cannot
+ * be bankrupt while each mark has moved by less than the lowest maintenance rate since then. So a mark within a band around
+ * those at which the rows stand is settled by the sweep, which brings all rows to it in the background. Accounts that were
+ * below their maintenance margin are looked at before anything else. A mark beyond the band is checked at once: all positions of the losing side, while orders wait. Gains come into the margin table only after that.
+ */
+export class MarkSettlement implements LossSettlement {
+  /** The sweep: the next row, how many rows from there on may be at an older mark, and how many there were. New rows are appended. */
+  private cursor = 0;
+  private left = 0;
+  private rows = 0;
+  /** Of the marks since all longs were looked at the highest, and since all shorts were the lowest. */
+  private highTicks: PriceTicks = 0;
+  private lowTicks: PriceTicks = 0;
+  /** When the mark that the rows stood at was set, before the steps since then. */
+  private fromTime: TimeMs = 0;
+  /** The check: the next open position; NONE = no check. And which sides it looks at. */
+  private nextOpen = NONE;
+  private checksLongs = false;
+  private checksShorts = false;
+  /** Rows whose account was below its maintenance margin when it was last looked at: a small step can make it bankrupt. */
+  private readonly weak = new Set<number>();
+  /** Rows that may be bankrupt, each with the worst price for the other side at which it may be closed. */
+  private readonly suspects = new Map<number, PriceTicks>();
+  /** Of this settlement, for bankrupt longs and shorts: see traceCounterparties(). */
+  private readonly tracedBySide: (Map<number, QuantityLots> | null)[] = [null, null];
+  private readonly queue = new DeleveragingQueue();
+
+  /** The mark has moved away from `fromTicks`, which it had since `fromTime`. */
+  begin(state: SymbolState, fromTicks: PriceTicks, fromTime: TimeMs): void {
+    const { markTicks, instrument } = state;
+    const hasPositions = state.positions.open.length > 0;
+    if (this.left === 0 || !hasPositions) {
+      this.highTicks = hasPositions ? fromTicks : markTicks;
+      this.lowTicks = this.highTicks;
+      this.fromTime = fromTime;
+    }
+    this.highTicks = Math.max(this.highTicks, markTicks);
+    this.lowTicks = Math.min(this.lowTicks, markTicks);
+    this.rows = state.positions.count;
+    this.left = this.rows;
+    this.queue.reset();
+    const { settlementBandPpm } = instrument;
+    const mustCheckLongs = (this.highTicks - markTicks) * PPM > this.highTicks * settlementBandPpm;
+    const mustCheckShorts = (markTicks - this.lowTicks) * PPM > this.lowTicks * settlementBandPpm;
+    if (mustCheckLongs || mustCheckShorts) this.check(mustCheckLongs, mustCheckShorts);
+    this.lookAtWeak(state);
+    const fund = state.positions.find(INSURANCE_ACCOUNT);
+    if (fund !== NONE) this.look(state, fund);
+  }
+
+  /** After recovery, which may have ended in the middle of a settlement: all accounts are looked at. */
+  beginAfterRecovery(state: SymbolState): void {
+    this.fromTime = state.priceTime;
+    const from = state.markBeforeTicks === 0 ? state.markTicks : state.markBeforeTicks;
+    this.highTicks = Math.max(from, state.markTicks);
+    this.lowTicks = Math.min(from, state.markTicks);
+    if (state.positions.open.length > 0) this.check(true, true);
+  }
+
+  /** While true, the symbol decides no command: call settle() first. */
+  get isPending(): boolean {
+    return this.nextOpen !== NONE || this.suspects.size > 0;
+  }
+
+  /** The next settle() may close positions. Before, it only looks for those. */
+  get isClosing(): boolean {
+    return this.nextOpen === NONE && this.suspects.size > 0;
+  }
+
+  /**
+   * The account of this row may be bankrupt: settle() decides. Returns false, and does nothing, if no mark since all rows were
+   * looked at was better for the position: then no step of this symbol is the cause.
+   */
+  suspect(state: SymbolState, row: number): boolean {
+    const sizeLots = state.positions.numbers[row + SIZE];
+    if (sizeLots === 0) return false;
+    const isLong = sizeLots > 0;
+    const { markTicks } = state;
+    const worstTicks = isLong ? Math.max(this.highTicks, markTicks) : Math.min(this.lowTicks, markTicks);
+    if (worstTicks !== markTicks) this.suspects.set(row, worstTicks);
+    return worstTicks !== markTicks;
+  }
+
+  /**
+   * A bounded part of the settlement, as a transaction of its own. Returns false if it got nowhere, since other threads are
+   * changing the accounts that are left.
+   */
+  settle(state: SymbolState, transaction: Transaction): boolean {
+    if (this.nextOpen !== NONE) {
+      this.checkSome(state);
+      return true;
+    }
+    let hasMoved = false;
+    for (const [row, worstTicks] of this.suspects) {
+      const outcome = settleBankrupt(
+        state,
+        transaction,
+        this.queue,
+        row,
+        worstTicks,
+        this.traced(state, row, transaction),
+      );
+      if (outcome !== BUSY) hasMoved = true;
+      if (outcome === SETTLED) this.suspects.delete(row);
+      if (state.progress.isHalfLong) break;
+    }
+    if (this.suspects.size === 0) this.tracedBySide.fill(null);
+    return hasMoved;
+  }
+
+  /** Brings some rows to the mark. Returns whether more are left. */
+  runBackground(state: SymbolState): boolean {
+    if (this.left === 0) return false;
+    const { positions } = state;
+    // New rows may lie between the cursor and the end. To check too many costs only time.
+    this.left += positions.count - this.rows;
+    this.rows = positions.count;
+    const share = Math.min(this.left, SWEPT_PER_TRANSACTION);
+    for (let i = 0; i < share; i++) {
+      this.look(state, positions.offset(this.cursor));
+      this.cursor = this.cursor + 1 < this.rows ? this.cursor + 1 : 0;
+    }
+    this.left -= share;
+    if (this.left > 0) return true;
+    // All rows have been looked at: what an account loses from now on is of other symbols, or of the next step.
+    this.highTicks = state.markTicks;
+    this.lowTicks = state.markTicks;
+    return false;
+  }
+
+  /** The scan for liquidations has found the account of this row below its maintenance margin. */
+  noteWeak(row: number): void {
+    this.weak.add(row);
+  }
+
+  /** These rows come first, in the transaction of the price itself. If there are many, they are checked like all others. */
+  private lookAtWeak(state: SymbolState): void {
+    if (this.weak.size > WEAK_AT_ONCE) return this.check(true, true);
+    for (const row of this.weak) this.look(state, row);
+  }
+
+  private check(longs: boolean, shorts: boolean): void {
+    this.checksLongs ||= longs;
+    this.checksShorts ||= shorts;
+    this.nextOpen = 0;
+  }
+
+  private checkSome(state: SymbolState): void {
+    const { open, numbers } = state.positions;
+    const end = Math.min(open.length, this.nextOpen + CHECKED_PER_TRANSACTION);
+    for (; this.nextOpen < end; this.nextOpen++) {
+      const row = open[this.nextOpen];
+      if (numbers[row + SIZE] > 0 ? this.checksLongs : this.checksShorts) this.look(state, row);
+    }
+    if (this.nextOpen < open.length) return;
+    this.nextOpen = NONE;
+    if (this.checksLongs) this.highTicks = state.markTicks;
+    if (this.checksShorts) this.lowTicks = state.markTicks;
+    this.checksLongs = false;
+    this.checksShorts = false;
+  }
+
+  private look(state: SymbolState, row: number): void {
+    state.contributions.refreshMark(row);
+    const surplus = maintenanceSurplus(state, row);
+    if (surplus >= 0) {
+      if (this.weak.size > 0) this.weak.delete(row);
+      return;
+    }
+    this.weak.add(row);
+    if (mayBeBankrupt(state, row)) this.suspect(state, row);
+  }
+
+  private traced(state: SymbolState, row: number, { time }: Transaction): Map<number, QuantityLots> {
+    const isLong = state.positions.numbers[row + SIZE] > 0;
+    const side = isLong ? 0 : 1;
+    const traced =
+      this.tracedBySide[side] ??
+      traceCounterparties(state, this.suspects, isLong, Math.min(this.fromTime, time) - TRACED_MS);
+    this.tracedBySide[side] = traced;
+    return traced;
+  }
+}
