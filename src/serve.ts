@@ -6,6 +6,7 @@ import { withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
 import type { Config } from "./config.ts";
 import { openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
+import { PremiumSampler } from "./feed/premium-sampler.ts";
 import { openSource } from "./feed/sources.ts";
 import { probePort } from "./front/http/port-probe.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
@@ -48,11 +49,14 @@ export async function serve(
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();
   const feed = config.priceSource === "feed" ? await startFeed(config, host, log) : null;
+  const sampler = new PremiumSampler(host);
+  sampler.start();
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
   stopOnSignal(log, async () => {
     sandbox.stop();
     feed?.stop();
+    sampler.stop();
     // Requests first, then the threads in the order in which data flows.
     await exchange.close();
     await host.stop();

@@ -64,6 +64,7 @@ const {
   ReadOrders,
   ReadPosition,
   ResumeSymbol,
+  SamplePremium,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -195,6 +196,9 @@ export class SymbolActor implements Actor {
         break;
       case SetIndexPrice.code:
         this.pricing.setIndexPrice(command, transaction);
+        break;
+      case SamplePremium.code:
+        this.pricing.samplePremium(transaction);
         break;
       case Tick.code:
         this.tick(transaction);

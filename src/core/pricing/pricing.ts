@@ -13,6 +13,7 @@ import { refuse, refuses } from "../protocol/refusals.ts";
 import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { setHalt } from "./halt.ts";
+import { PremiumSamples } from "./premium-samples.ts";
 import { CircuitBreaker, CONFIRMATIONS, countAgreeing, isJump } from "./price-guards.ts";
 
 // One object per event type, filled again for each event: emit() copies it.
@@ -28,6 +29,7 @@ export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
   private readonly breaker = new CircuitBreaker();
+  private readonly samples = new PremiumSamples();
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
@@ -67,7 +69,9 @@ export class Pricing {
     priceUpdated.markTicks = standsStill
       ? state.markTicks
       : markPrice(indexTicks, fundingTicks, basis1024, state.lastTicks, limitTicks);
-    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks, state.openInterestLots);
+    priceUpdated.premiumPpb = this.samples.isRunning(transaction.time)
+      ? this.samples.take()
+      : this.premiumPpb(indexTicks);
     priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
@@ -76,6 +80,19 @@ export class Pricing {
     // It follows from the event, and changes no state.
     priceUpdated.fundingRatePpb = state.funding.intervalRatePpb();
     transaction.emit(priceUpdated);
+  }
+
+  /** The premium against an old index would be the move of the market since then. */
+  samplePremium(transaction: Transaction): void {
+    const { state } = this;
+    const isCurrent = state.indexTicks !== 0 && !state.isIndexStale && state.pendingIndexCount === 0;
+    if (isCurrent) this.samples.add(this.premiumPpb(state.indexTicks), transaction.time);
+    transaction.reply({ type: Done.code });
+  }
+
+  private premiumPpb(indexTicks: PriceTicks): number {
+    const { instrument, state } = this;
+    return premiumPpb(instrument, state.book, indexTicks, state.openInterestLots);
   }
 
   /** Holds an index price back that jumped, until more prices confirm it. Returns whether it did. */

@@ -152,6 +152,8 @@ export const ReadMaxOrderSize = defineMessage(27, "ReadMaxOrderSize", {
   /** −1 = both, each with the terms of `order`. */
   side: "number",
 });
+/** Takes a sample of the funding premium: see pricing/premium-samples.ts. It comes at random times and changes no state. */
+export const SamplePremium = defineMessage(28, "SamplePremium", {});
 
 // ---- commands to the ledger (30 to 49) ----
 
@@ -212,6 +214,7 @@ export type SymbolCommand =
   | MessageOf<typeof OrderBatch>
   | MessageOf<typeof DryRunOrder>
   | MessageOf<typeof ReadMaxOrderSize>
+  | MessageOf<typeof SamplePremium>
   | MessageOf<typeof PrepareWithdrawal>;
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>

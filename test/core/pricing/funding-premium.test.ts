@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, LEDGER, SELL } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import { CancelOrder, Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
+import {
+  CancelOrder,
+  Deposit,
+  OpenSession,
+  PlaceOrder,
+  SamplePremium,
+  SetIndexPrice,
+  Tick,
+} from "../../../src/core/protocol/commands.ts";
 import { FundingSettled, PriceUpdated } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Exchange, make, SnapshotStore } from "../support/exchange.ts";
@@ -31,8 +39,8 @@ class Market {
   readonly short: number;
   readonly quoter: number;
 
-  constructor(of = HOURLY) {
-    this.exchange = new Exchange([of]);
+  constructor(of = HOURLY, maxIndexAgeMs = Number.POSITIVE_INFINITY) {
+    this.exchange = new Exchange([of], undefined, undefined, maxIndexAgeMs);
     this.long = this.open("long");
     this.short = this.open("short");
     this.quoter = this.open("quoter");
@@ -45,6 +53,12 @@ class Market {
     this.exchange.time = time;
     const { events } = this.exchange.carryOut(HOURLY.id, make(SetIndexPrice, { indexTicks: INDEX }));
     return events.find(({ type }) => type === FundingSettled.code) as MessageOf<typeof FundingSettled> | undefined;
+  }
+
+  /** A sample between index prices. Returns how many events it has. */
+  sample(time: number): number {
+    this.exchange.time = time;
+    return this.exchange.do(HOURLY.id, make(SamplePremium)).events.length;
   }
 
   order(accountId: number, side: number, priceTicks: number, quantityLots: number, clientOrderId = ""): void {
@@ -155,6 +169,75 @@ test("a premium counts for the time that it stands, however many samples there a
   const settled = market.price(end) as MessageOf<typeof FundingSettled>;
   // 30 s before, 6.05 s with the premium, 0.95 s and then at most 10 s without it.
   assert.equal(settled.premiumPpb, Math.trunc((6050 * SAMPLE_PPB) / (30_000 + 6050 + 950 + 10_000)));
+});
+
+test("A8: with samples at times of their own, a bid that stands only around each index price makes no premium", () => {
+  const market = new Market();
+  const { exchange, end } = market;
+  const { funding } = exchange.symbol(HOURLY.id).state;
+  const start = exchange.time;
+  for (let i = 1; i <= 60; i++) {
+    assert.equal(market.sample(start + i * 1000 - 300), 0, "a sample is no event");
+    exchange.time = start + i * 1000 - 1;
+    market.bid(200);
+    market.price(start + i * 1000);
+    assert.equal(funding.premiumPpb, 0);
+    exchange.time++;
+    market.unbid();
+  }
+  assert.equal(funding.averagePremiumPpb(end), 0);
+});
+
+test("an index price records the average of the samples since the one before, or that one's if there are none", () => {
+  const market = new Market();
+  const { exchange } = market;
+  const { funding } = exchange.symbol(HOURLY.id).state;
+  const start = exchange.time;
+  const recordAt = (time: number): number => {
+    market.price(time);
+    return funding.premiumPpb;
+  };
+  market.sample(start + 100);
+  market.bid(200);
+  market.sample(start + 200);
+  market.sample(start + 300);
+  assert.equal(recordAt(start + 1000), Math.trunc((2 * SAMPLE_PPB) / 3));
+  market.unbid();
+  assert.equal(recordAt(start + 2000), Math.trunc((2 * SAMPLE_PPB) / 3));
+  assert.equal(recordAt(start + 10_300), Math.trunc((2 * SAMPLE_PPB) / 3));
+  // No sample for more than 10 s: the premium of the moment is all that there is.
+  assert.equal(recordAt(start + 10_301), 0);
+  market.sample(start + 10_400);
+  market.bid(200);
+  assert.equal(recordAt(start + 11_000), 0);
+});
+
+test("no samples are taken while the index is stale or a jump waits", () => {
+  const recordAfter = (spoil: (exchange: Exchange) => void, maxIndexAgeMs: number): number => {
+    const market = new Market(HOURLY, maxIndexAgeMs);
+    const { exchange } = market;
+    market.sample(exchange.time + 1000);
+    spoil(exchange);
+    market.bid(200);
+    market.sample(exchange.time + 10);
+    market.price(exchange.time + 1000);
+    return exchange.symbol(HOURLY.id).state.funding.premiumPpb;
+  };
+  assert.equal(
+    recordAfter(() => {}, 100_000),
+    SAMPLE_PPB / 2,
+  );
+  const jump = make(SetIndexPrice, { indexTicks: 2 * INDEX, isGuarded: 1 });
+  assert.equal(
+    recordAfter((exchange) => void exchange.do(HOURLY.id, jump), 100_000),
+    0,
+  );
+  const age = (exchange: Exchange): void => {
+    exchange.time += 1001;
+    exchange.do(HOURLY.id, make(Tick));
+    assert.ok(exchange.symbol(HOURLY.id).state.isIndexStale);
+  };
+  assert.equal(recordAfter(age, 2000), 0);
 });
 
 test("a log of an earlier program replays to its state, and the next sample counts by time", () => {

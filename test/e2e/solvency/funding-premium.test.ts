@@ -44,73 +44,87 @@ interface Market {
 }
 const BTC: Market = { symbol: "BTC-PERP", index: "60000", bid: "60300", open: ["100"], thin: "0.42" };
 const ETH: Market = { symbol: "ETH-PERP", index: "3000", bid: "3015", open: ["1000", "1000"], thin: "8.4" };
+const SOL: Market = { symbol: "SOL-PERP", index: "150", bid: "150.75", open: ["1000"], thin: "200" };
+/** The most that counts, which is the mark limit. */
+const ETH_PREMIUM = 0.0025;
+const SOL_PREMIUM = 0.005;
 
 const price = ({ symbol, index }: Market) => operator.setIndex(symbol, index);
 const rateOf = async ({ symbol }: Market): Promise<number> =>
   Number((await operator.get<Ticker>(`/market/ticker?symbol=${symbol}`)).fundingRate);
 
-/** Somebody is long, the coalition short, and one account of it has no position yet. Returns it, and since when it goes on. */
-async function openMarket(market: Market): Promise<{ quoter: Trader; since: number }> {
+/** Somebody is long, the coalition short. Returns an account of it that has no position yet. */
+async function openMarket(market: Market): Promise<Trader> {
   const { symbol, index } = market;
   await price(market);
-  const since = performance.now();
   const [honest, short, quoter] = await Promise.all([1, 2, 3].map(() => openTrader(server, "1000000")));
   for (const quantity of market.open) {
     await short.sell(quantity, index, { symbol });
     await honest.buy(quantity, index, { symbol });
   }
-  return { quoter, since };
+  return quoter;
 }
 
-/** The rate after a bid has stood as long as there was none before. */
-async function rateWithBid(market: Market, quoter: Trader, quantity: string, since: number): Promise<number> {
+/** Lets a bid stand and sends index prices, until the rate is above the interest or so many ms are over. Returns the rate. */
+async function rateWithBid(market: Market, quoter: Trader, quantity: string, ms: number): Promise<number> {
   const { symbol, bid } = market;
   const { orderId } = await quoter.buy(quantity, bid, { symbol });
-  await price(market);
   const from = performance.now();
-  do {
-    await sleep(50);
+  let rate = INTEREST;
+  while (rate === INTEREST && performance.now() - from < ms) {
+    await sleep(100);
     await price(market);
-  } while (performance.now() - from < from - since);
-  const rate = await rateOf(market);
+    rate = await rateOf(market);
+  }
   await quoter.cancel(orderId);
   return rate;
 }
+/** Samples are taken twice a second on average. */
+const LONG = 5000;
+const AS_LONG_AS_IT_TAKES = 60_000;
 
 test("A8: a bid that is thin for the open interest sets no funding rate, a large one does", async () => {
-  const { quoter, since } = await openMarket(BTC);
-  assert.equal(await rateWithBid(BTC, quoter, BTC.thin, since), INTEREST);
+  const quoter = await openMarket(BTC);
+  assert.equal(await rateWithBid(BTC, quoter, BTC.thin, LONG), INTEREST);
   // 1 % of the open interest, and a little more.
-  const rate = await rateWithBid(BTC, quoter, "1.01", since);
+  const rate = await rateWithBid(BTC, quoter, "1.01", AS_LONG_AS_IT_TAKES);
   assert.ok(rate > INTEREST, `rate: ${rate}`);
+});
+
+/** In ETH-PERP. */
+let quoter: Trader;
+test("A8: a bid counts for the time for which it stands, however many index prices come meanwhile", async () => {
+  quoter = await openMarket(ETH);
+  const since = performance.now();
+  await sleep(6000);
+  await price(ETH);
+  const begin = performance.now();
+  const { orderId } = await quoter.buy(ETH.thin, ETH.bid, { symbol: ETH.symbol });
+  while (performance.now() - begin < 2000) await price(ETH);
+  const end = performance.now();
+  const rate = await rateOf(ETH);
+  await quoter.cancel(orderId);
+  // The exchange counts whole milliseconds.
+  const share = (end - begin + 2) / (end - since - 2);
+  assert.ok(rate <= hourlyRate(ETH_PREMIUM * share) + 1e-9, `rate: ${rate}, share of the time: ${share}`);
 });
 
 test("A8: without the rule the thin bid sets it, and the longs pay that to the coalition", async () => {
-  const { quoter, since } = await openMarket(ETH);
-  const rate = await rateWithBid(ETH, quoter, ETH.thin, since);
+  const rate = await rateWithBid(ETH, quoter, ETH.thin, AS_LONG_AS_IT_TAKES);
   assert.ok(rate > INTEREST, `rate: ${rate}`);
 });
 
-test("A8: a bid just before a sample counts for the time until the next one, and no more than that", async () => {
-  const market: Market = { symbol: "SOL-PERP", index: "150", bid: "150.75", open: ["1000"], thin: "200" };
-  const { quoter, since } = await openMarket(market);
-  for (let i = 0; i < 3; i++) {
-    await sleep(1000);
-    await price(market);
+test("A8: a bid that stands only around each index price does not make the premium", async () => {
+  const quoter = await openMarket(SOL);
+  for (let i = 0; i < 12; i++) {
+    await sleep(500);
+    const { orderId } = await quoter.buy(SOL.thin, SOL.bid, { symbol: SOL.symbol });
+    await price(SOL);
+    await quoter.cancel(orderId);
   }
-  const begin = performance.now();
-  const { orderId } = await quoter.buy(market.thin, market.bid, { symbol: market.symbol });
-  await price(market);
-  const premium = 0.005;
-  // The sample has not stood for any time yet.
-  assert.equal(await rateOf(market), INTEREST);
-  await quoter.cancel(orderId);
-  await price(market);
-  const end = performance.now();
-  // In whole milliseconds of another clock.
-  const share = (end - begin + 2) / (end - since - 2);
-  const rate = await rateOf(market);
-  assert.ok(rate <= hourlyRate(premium * share) + 1e-9, `rate: ${rate}, share of the time: ${share}`);
+  // If index prices took the samples, nearly all would have the premium.
+  const rate = await rateOf(SOL);
+  assert.ok(rate < hourlyRate(0.8 * SOL_PREMIUM), `rate: ${rate}`);
 });
 
 test("the share of the open interest is among the limits of the symbol", async () => {
