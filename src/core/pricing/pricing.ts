@@ -90,8 +90,10 @@ export class Pricing {
     transaction.reply({ type: Done.code });
   }
 
+  /** A halt keeps takers from the quotes that make a premium. So it makes none. */
   private premiumPpb(indexTicks: PriceTicks): number {
     const { instrument, state } = this;
+    if (state.haltMode !== MODE_TRADING) return 0;
     return premiumPpb(instrument, state.book, indexTicks, state.openInterestLots);
   }
 

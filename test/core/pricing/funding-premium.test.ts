@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, LEDGER, SELL } from "../../../src/core/base/enums.ts";
+import {
+  BUY,
+  HALT_REASON,
+  LEDGER,
+  MODE_CANCEL_ONLY,
+  MODE_HALTED,
+  MODE_REDUCE_ONLY,
+  SELL,
+} from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
 import {
   CancelOrder,
   Deposit,
+  HaltSymbol,
   OpenSession,
   PlaceOrder,
+  ResumeSymbol,
   SamplePremium,
   SetIndexPrice,
   Tick,
@@ -238,6 +248,27 @@ test("no samples are taken while the index is stale or a jump waits", () => {
     assert.ok(exchange.symbol(HOURLY.id).state.isIndexStale);
   };
   assert.equal(recordAfter(age, 2000), 0);
+});
+
+test("quotes make no premium while a halt keeps takers away from them", () => {
+  for (const mode of [MODE_REDUCE_ONLY, MODE_CANCEL_ONLY, MODE_HALTED])
+    for (const isSampled of [false, true]) {
+      const market = new Market();
+      const { exchange } = market;
+      const recordAt = (time: number): number => {
+        exchange.time = time;
+        if (isSampled) market.sample(time);
+        market.price(time);
+        return exchange.symbol(HOURLY.id).state.funding.premiumPpb;
+      };
+      market.bid(200);
+      const { time } = exchange;
+      assert.equal(recordAt(time + 1000), SAMPLE_PPB);
+      exchange.do(HOURLY.id, make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
+      assert.equal(recordAt(time + 2000), 0);
+      exchange.do(HOURLY.id, make(ResumeSymbol));
+      assert.equal(recordAt(time + 3000), SAMPLE_PPB);
+    }
 });
 
 test("a log of an earlier program replays to its state, and the next sample counts by time", () => {
