@@ -22,6 +22,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   QUANTITY_BELOW_FILLED: ccxt.InvalidOrder,
   NOTIONAL_TOO_SMALL: ccxt.InvalidOrder,
   POSITION_LIMIT: ccxt.InvalidOrder,
+  LOSS_NOT_SETTLED: ccxt.InsufficientFunds,
   OPEN_INTEREST_CAP: ccxt.InvalidOrder,
   NO_POSITION: ccxt.InvalidOrder,
   REDUCE_ONLY_NO_POSITION: ccxt.InvalidOrder,

@@ -82,6 +82,9 @@ export class MarginTable extends MarginJournal {
   usableEquity(accountId: number): number {
     return this.usableTotal(accountId, EQUITY);
   }
+  usableUnrealized(accountId: number): number {
+    return this.usableTotal(accountId, UNREALIZED);
+  }
   usableInitial(accountId: number): number {
     return this.usableTotal(accountId, INITIAL);
   }

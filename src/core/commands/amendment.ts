@@ -216,11 +216,14 @@ export class Amendment {
     const { expected } = margin;
     margin.expectNoFills(remainingLots);
     if (plan.crosses) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
+    const { lots, leftLots } = expected;
+    const asked = { ...command, quantityLots };
+    const replacedLots = orders.remainingLots(slot);
+    if (!plan.isReduceOnly && checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, replacedLots))
+      return true;
+    const unsettled = margin.unsettledLoss(row, isBuy);
+    if (unsettled !== null) return refuses(transaction, "LOSS_NOT_SETTLED", "price", unsettled);
     if (!plan.isReduceOnly) {
-      const { lots, leftLots } = expected;
-      const asked = { ...command, quantityLots };
-      if (checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, orders.remainingLots(slot)))
-        return true;
       margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
       if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);

@@ -11,6 +11,7 @@ import {
   type TimeMs,
 } from "../base/units.ts";
 import { isolatedSurplus, marginAboveLeverage, openingRatePpm } from "../margin/opening-rate.ts";
+import { gainOfClosing, settledMoney } from "../margin/settled-money.ts";
 import { takerFee } from "../matching/fees.ts";
 import type { Preview } from "../matching/preview.ts";
 import type { RefusalDetails } from "../protocol/refusals.ts";
@@ -187,6 +188,22 @@ export class MarginReservation {
     // Gives back what reserve() has taken for the lots that the order would open.
     state.contributions.refresh(row);
     return { requiredQuanta, availableQuanta: Math.max(0, marginTable.usableEquity(accountId)) };
+  }
+
+  /**
+   * Whether the account can pay the loss of the expected fills from settled money: see settledMoney(). Returns null, or what is
+   * required and available. An isolated position pays from its own margin.
+   */
+  unsettledLoss(row: number, isBuy: boolean): RefusalDetails | null {
+    const { state, expected } = this;
+    const requiredQuanta = this.expectedLoss(isBuy);
+    if (requiredQuanta === 0 || state.isIsolated(row)) return null;
+    const settledQuanta = settledMoney(state, row);
+    if (requiredQuanta <= settledQuanta) return null;
+    const size = state.positions.numbers[row + SIZE];
+    const closedLots = Math.min(expected.lots, Math.max(0, isBuy ? -size : size));
+    const availableQuanta = Math.max(0, settledQuanta + gainOfClosing(state, row, closedLots));
+    return requiredQuanta > availableQuanta ? { requiredQuanta, availableQuanta } : null;
   }
 
   /** The loss of the expected fills against the mark, at least 0. */

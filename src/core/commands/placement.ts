@@ -127,6 +127,8 @@ export class Placement {
       if (checks.refuseExposure(command, transaction, plan, side, filledLots, restingLots, 0)) return true;
     }
     if (isUnfillable) return false;
+    const unsettled = margin.unsettledLoss(row, isBuy);
+    if (unsettled !== null) return refuses(transaction, "LOSS_NOT_SETTLED", "price", unsettled);
     if (!plan.isReduceOnly) {
       margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, restingLots, marginPriceTicks, lossTicks, NONE, dryRun);

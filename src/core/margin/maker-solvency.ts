@@ -7,6 +7,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
 import { owedFunding } from "./funding-payment.ts";
 import { isolatedEquity } from "./isolated.ts";
 import { positionInitial, positionMaintenance } from "./position-margin.ts";
+import { positionGain, settledMoney } from "./settled-money.ts";
 
 const { ACCOUNT, CONTRIBUTED, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = columns;
 const { mulDivCeil, PPM, proportion } = units;
@@ -29,9 +30,14 @@ export function isShort(state: SymbolState, row: number): boolean {
   return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
-/** Whether the row's orders may lack margin: it is short, or its reduce-only orders may close the position that backs others. */
+/**
+ * Whether the row's orders may lack margin: it is short, its reduce-only orders may close the position that backs others, or
+ * its margin consists of unrealised gains, which must not pay for losses against the mark.
+ */
 const mayLackMargin = (state: SymbolState, row: number): boolean =>
-  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 || isShort(state, row);
+  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 ||
+  isShort(state, row) ||
+  settledMoney(state, row) < state.marginTable.usableInitial(state.positions.numbers[row + ACCOUNT]);
 
 /** The most that the fills of one walk may still cost a row, fees included. */
 interface MakerBudget {
@@ -40,6 +46,10 @@ interface MakerBudget {
   toCloseQuanta: Quanta;
   /** For opening: less the maintenance margin of the new size. The rest must be able to stay open. */
   toOpenQuanta: Quanta;
+  /** What may be lost against the mark: see settledMoney(). */
+  settledQuanta: Quanta;
+  /** The unrealised gain of the position: closing settles it. */
+  gainQuanta: Quanta;
 }
 
 /**
@@ -102,10 +112,14 @@ export class MakerSolvency {
       ? proportion(budget.toCloseQuanta, lots, Math.abs(budget.sizeLots))
       : budget.toOpenQuanta - maintenanceMargin(instrument, notional);
     if (cost > limit) return false;
+    const gain = closes ? proportion(budget.gainQuanta, lots, Math.abs(budget.sizeLots)) : 0;
+    if (loss > 0 && loss > budget.settledQuanta + gain) return false;
     if (this.spends && cost > 0 && !spend(state, row, cost)) return false;
     budget.sizeLots = sizeLots;
     budget.toCloseQuanta -= cost;
     budget.toOpenQuanta -= cost;
+    budget.settledQuanta += gain - Math.max(0, loss);
+    budget.gainQuanta -= gain;
     return true;
   }
 
@@ -137,7 +151,13 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
   marginTable.readConsistent(account);
   const { maintenance } = marginTable.consistent(account);
   const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);
-  return { sizeLots: positions.numbers[row + SIZE], toCloseQuanta, toOpenQuanta: toCloseQuanta + spare };
+  return {
+    sizeLots: positions.numbers[row + SIZE],
+    toCloseQuanta,
+    toOpenQuanta: toCloseQuanta + spare,
+    settledQuanta: Number.POSITIVE_INFINITY,
+    gainQuanta: 0,
+  };
 }
 
 /**
@@ -158,5 +178,7 @@ function crossBudget(state: SymbolState, row: number): MakerBudget {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta: proportion(equity, ownMaintenance, maintenance),
     toOpenQuanta: equity - (maintenance - ownMaintenance),
+    settledQuanta: settledMoney(state, row),
+    gainQuanta: positionGain(state, row),
   };
 }

@@ -6,6 +6,7 @@ import { Refused } from "./replies.ts";
 /** Every code with which an actor refuses a command. Clients rely on the names. wire/errors/engine-errors.ts describes each code. */
 export const REFUSAL_CODES = [
   "INSUFFICIENT_MARGIN",
+  "LOSS_NOT_SETTLED",
   "PRICE_OUT_OF_BAND",
   "PRICE_TOO_HIGH",
   "NO_PRICE_LEVEL",

@@ -11,6 +11,15 @@ export const ENGINE_ERRORS = {
       "details.openingRate that rate of the notional is needed to open: wait, or lower the leverage of an isolated position.",
     groups: ["PLACE", "AMEND", ...POSITION_SETTINGS],
   },
+  LOSS_NOT_SETTLED: {
+    status: 422,
+    problem:
+      "The order would lose more against the mark price than the account has in settled money: its equity without unrealised gains.",
+    remedy:
+      "Use a price nearer to the mark price or a smaller quantity, or close a part of the position with gains first. " +
+      "details has the loss and what is settled.",
+    groups: ["PLACE", "AMEND", "CLOSE_POSITION"],
+  },
   PRICE_OUT_OF_BAND: {
     status: 422,
     problem:

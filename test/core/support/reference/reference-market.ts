@@ -30,13 +30,17 @@ export interface Means {
 }
 
 export interface MakerMeans {
-  /** Its equity is less than its initial margin. */
+  /** Its equity, unrealised gains not counted, is less than its initial margin. */
   readonly isShort: boolean;
   sizeLots: number;
   /** The loss that it may take when it closes its whole position. A part of that for a part. */
   closingQuanta: number;
   /** The loss that it may take when it opens, with the maintenance margin of the new position. */
   openingQuanta: number;
+  /** What it may lose against the mark, when it has unrealised gains: its equity without them. */
+  settledQuanta: number | null;
+  /** The unrealised gain of its position, which a close settles. */
+  gainQuanta: number;
 }
 
 export class ReferenceMarket {
@@ -170,7 +174,7 @@ export class ReferenceMarket {
 
   /**
    * A maker must have the money that the fill loses in three cases: its price is far from the mark (see nearLimit()), it is
-   * short of margin, or it has reduce-only orders. When it closes, that is the closed part's share of the money behind its
+   * short of margin when unrealised gains do not count, or it has reduce-only orders. The loss comes from settled money. When it closes, that is the closed part's share of the money behind its
    * position. When it opens, the new maintenance margin comes on top. From then on this holds for all its orders that the
    * taker meets.
    */
@@ -198,6 +202,13 @@ export class ReferenceMarket {
     const closedShare = isClosing ? (BigInt(has.closingQuanta) * BigInt(lots)) / BigInt(Math.abs(has.sizeLots)) : 0n;
     if (isClosing && cost > Number(closedShare)) return false;
     if (!isClosing && cost + maintenanceMarginOf(instrument, notional) > has.openingQuanta) return false;
+    const lossQuanta = Math.max(0, lossTicks * lots * instrument.quantaPerTickLot);
+    const gain = isClosing ? Number((BigInt(has.gainQuanta) * BigInt(lots)) / BigInt(Math.abs(has.sizeLots))) : 0;
+    if (has.settledQuanta !== null) {
+      if (lossQuanta > 0 && lossQuanta > has.settledQuanta + gain) return false;
+      has.settledQuanta += gain - lossQuanta;
+    }
+    has.gainQuanta -= gain;
     has.sizeLots = sizeLots;
     has.closingQuanta -= cost;
     has.openingQuanta -= cost;

@@ -277,6 +277,8 @@ export class ReferenceSymbol extends ReferenceMarket {
     const restingLots = mayRest && stopped === REASON_NONE ? dryRun.remainingLots : 0;
     const refused = this.tooLarge(order, mayRest ? expectedLots : quantityLots, restingLots);
     if (refused !== null) return refused;
+    const unsettled = unfillable ? null : this.unsettled(order, expected.trades);
+    if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", unsettled);
     if (!reduceOnly && !unfillable) {
       const shortfall = this.shortfall(order, expected.trades, restingLots);
       if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
@@ -367,17 +369,21 @@ export class ReferenceSymbol extends ReferenceMarket {
       const { isIsolated, sizeLots, walletQuanta, costQuanta, leverage } = this.position(accountId);
       const value = sizeLots * this.markTicks * this.instrument.quantaPerTickLot;
       const { equity, initial } = this.exchange.total(accountId);
+      const gains = this.gains(accountId);
       const beyond = this.exchange.beyondMaintenance(accountId);
       const isolatedQuanta = walletQuanta - costQuanta + value;
       const isApart = isIsolated && sizeLots !== 0;
       return {
         isShort:
-          equity < initial || (isApart && isolatedQuanta < initialMarginOf(this.instrument, Math.abs(value), leverage)),
+          equity - Math.max(0, gains) < initial ||
+          (isApart && isolatedQuanta < initialMarginOf(this.instrument, Math.abs(value), leverage)),
         sizeLots,
         closingQuanta: sizeLots === 0 ? 0 : value + this.heldOf(accountId),
         openingQuanta: isApart
           ? isolatedQuanta + Math.max(0, beyond)
           : beyond + maintenanceMarginOf(this.instrument, Math.abs(value)),
+        settledQuanta: isApart || gains <= 0 ? null : equity - gains,
+        gainQuanta: isApart ? 0 : Math.max(0, value - costQuanta),
       };
     };
     const known = new Map<number, MakerMeans>();
@@ -395,6 +401,33 @@ export class ReferenceSymbol extends ReferenceMarket {
     const own = maintenanceMarginOf(instrument, Math.abs(value));
     const share = (BigInt(Math.abs(equity)) * BigInt(own)) / BigInt(maintenance);
     return Math.sign(equity) * Number(share) - value;
+  }
+
+  /** The loss of the trades against the mark that is not settled money: equity without unrealised gains; null when all is. */
+  private unsettled({ accountId, side }: ReferenceOrder, trades: ReferenceTrade[]): Details {
+    const { quantaPerTickLot } = this.instrument;
+    const { isIsolated, sizeLots, costQuanta } = this.position(accountId);
+    const { equity } = this.exchange.total(accountId);
+    const gains = this.gains(accountId);
+    if (gains <= 0 || (isIsolated && sizeLots !== 0)) return null;
+    const sign = side === BUY ? 1 : -1;
+    const requiredQuanta = sum(
+      trades,
+      ({ priceTicks, quantityLots }) => sign * (priceTicks - this.markTicks) * quantityLots * quantaPerTickLot,
+    );
+    const closed = Math.min(
+      sum(trades, ({ quantityLots }) => quantityLots),
+      Math.max(0, -sign * sizeLots),
+    );
+    const gain = Math.max(0, sizeLots * this.markTicks * quantaPerTickLot - costQuanta);
+    const settled = closed === 0 ? 0 : Number((BigInt(gain) * BigInt(closed)) / BigInt(Math.abs(sizeLots)));
+    const availableQuanta = Math.max(0, equity - gains + settled);
+    return requiredQuanta > 0 && requiredQuanta > availableQuanta ? { requiredQuanta, availableQuanta } : null;
+  }
+
+  /** Unrealised gains of the account: those of all symbols set off against losses, but not against a loss of this one. */
+  private gains(accountId: number): number {
+    return this.exchange.total(accountId).unrealized - Math.min(0, this.contribution(accountId).unrealized);
   }
 
   /** The initial margin that an order lacks; null when it lacks none. */
@@ -552,19 +585,26 @@ export class ReferenceSymbol extends ReferenceMarket {
     const before = this.contribution(c.accountId).initial;
     const all = this.orders;
     this.orders = others;
+    const dryRun = { ...wanted };
+    const expected = nothing();
+    const stopped = this.copy().take(dryRun, expected, time, this.means());
+    this.orders = all;
+    const unsettled = this.unsettled(wanted, expected.trades);
+    this.orders = others;
     if (!reduceOnly) {
-      const dryRun = { ...wanted };
-      const expected = nothing();
-      const stopped = this.copy().take(dryRun, expected, time, this.means());
       const restingLots = stopped === REASON_NONE ? dryRun.remainingLots : 0;
       const filledLots = sum(expected.trades, (trade) => trade.quantityLots);
       const required = this.pendingInitial(wanted, expected.trades, restingLots) - before;
       this.orders = all;
       const refused = this.tooLarge(order, filledLots, restingLots);
       if (refused !== null) return refused;
+      if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", unsettled);
       const shortfall = this.unmargined(wanted, expected.trades, required, restingLots);
       if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
       this.orders = others;
+    } else if (unsettled !== null) {
+      this.orders = all;
+      return refusal("LOSS_NOT_SETTLED", unsettled);
     }
 
     this.placedOrders++;

@@ -1,0 +1,31 @@
+import { ACCOUNT, CONTRIBUTED_UNREALIZED, COST, SIZE } from "../base/columns.ts";
+import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+/**
+ * The settled money of a cross account, in quanta: its equity without unrealised gains. Infinity without such gains: then the
+ * equity itself is the bound, and margin checks keep to it. A loss of the row's own position is not set off against gains of
+ * other symbols. Their losses are: the margin table knows only the sum.
+ *
+ * The loss of a trade against the mark goes to the counterparty, who may withdraw it. So it is paid from settled money only.
+ * Otherwise a gain that may still be lost again, at a stale price or at one that was driven up, could be withdrawn through
+ * an accomplice.
+ */
+export function settledMoney({ marginTable, positions }: SymbolState, row: number): Quanta {
+  const account = positions.numbers[row + ACCOUNT];
+  const ownLoss = Math.min(0, positions.numbers[row + CONTRIBUTED_UNREALIZED]);
+  const gains = marginTable.usableUnrealized(account) - ownLoss;
+  return gains > 0 ? marginTable.usableEquity(account) - gains : Number.POSITIVE_INFINITY;
+}
+
+/** The unrealised gain of the row's position, in quanta, at least 0. */
+export function positionGain({ positions, markTicks, instrument }: SymbolState, row: number): Quanta {
+  const n = positions.numbers;
+  return Math.max(0, n[row + SIZE] * markTicks * instrument.quantaPerTickLot - n[row + COST]);
+}
+
+/** The part of that gain that closing so many lots settles: a close may lose it against the mark. */
+export function gainOfClosing(state: SymbolState, row: number, closedLots: QuantityLots): Quanta {
+  if (closedLots === 0) return 0;
+  return proportion(positionGain(state, row), closedLots, Math.abs(state.positions.numbers[row + SIZE]));
+}
