@@ -113,6 +113,7 @@ export class MarkSettlement implements LossSettlement {
       this.checkSome(state);
       return true;
     }
+    if (this.tracedBySide.every((traced) => traced === null)) this.putTakersFirst(state, transaction);
     let hasMoved = false;
     for (const [row, worstTicks] of this.suspects) {
       const outcome = settleBankrupt(
@@ -194,12 +195,32 @@ export class MarkSettlement implements LossSettlement {
     if (mayBeBankrupt(state, row)) this.suspect(state, row);
   }
 
+  private tracedSince(time: TimeMs): TimeMs {
+    return Math.min(this.fromTime, time) - TRACED_MS;
+  }
+
+  /**
+   * Accounts that took their position lately are settled before the others: these would use up the lots of the traced
+   * counterparties, whose deficits would then fall on accounts that traded with nobody.
+   */
+  private putTakersFirst(state: SymbolState, { time }: Transaction): void {
+    const { numbers } = state.positions;
+    const takers = new Set<number>();
+    state.recentFills.eachSince(this.tracedSince(time), (buyerRow, sellerRow) => {
+      if (numbers[buyerRow + SIZE] > 0) takers.add(buyerRow);
+      if (numbers[sellerRow + SIZE] < 0) takers.add(sellerRow);
+    });
+    for (const [row, worstTicks] of [...this.suspects]) {
+      if (takers.has(row)) continue;
+      this.suspects.delete(row);
+      this.suspects.set(row, worstTicks);
+    }
+  }
+
   private traced(state: SymbolState, row: number, { time }: Transaction): Map<number, QuantityLots> {
     const isLong = state.positions.numbers[row + SIZE] > 0;
     const side = isLong ? 0 : 1;
-    const traced =
-      this.tracedBySide[side] ??
-      traceCounterparties(state, this.suspects, isLong, Math.min(this.fromTime, time) - TRACED_MS);
+    const traced = this.tracedBySide[side] ?? traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
     this.tracedBySide[side] = traced;
     return traced;
   }

@@ -372,6 +372,29 @@ test("an account that opens after a price within the band pays nothing for the s
   assert.ok(market.usdc(honest) >= 10_000, `the honest account has ${market.usdc(honest)}`);
 });
 
+for (const sign of [1, -1])
+  test(`an older position does not use up what the counterparty of a latest trade owes: ${sign > 0 ? "longs" : "shorts"}`, () => {
+    const market = FineMarket.open();
+    const deal = (loser: number, winner: number): void =>
+      sign > 0 ? market.deal(A, winner, loser, 1000) : market.deal(A, loser, winner, 1000);
+    // 300 USDC will be lost: the first one lacks 10.
+    const [holder, opposite] = [market.open(290), market.open(10_000)];
+    deal(holder, opposite);
+    forget(market);
+    const [loser, winner] = [market.open(100), market.open(10_000)];
+    deal(loser, winner);
+    market.price(A, against(sign, 3000));
+    market.finish(A);
+    assert.deepEqual(
+      [holder, loser].map((account) => market.usdc(account)),
+      [0, 0],
+    );
+    assert.deepEqual(
+      [winner, opposite].map((account) => market.usdc(account)),
+      [10_100, 10_290],
+    );
+  });
+
 test("a scan does not charge an old step for what another symbol has taken since", () => {
   const { market, loser, winnerA } = inBoth(200);
   market.price(A, MARK - 200);
