@@ -37,7 +37,9 @@ export class Measure implements Watcher {
   readonly counts: Counts = { trades: 0, liquidations: 0, adl: 0, covered: 0, funding: 0, withdrawals: 0 };
   /** The lowest equity of the fund at the end of a transaction. */
   fundLowest = Number.POSITIVE_INFINITY;
-  /** The lowest equity of a customer after a mark was settled. */
+  /** The same after a mark was settled. */
+  fundLowestSettled = Number.POSITIVE_INFINITY;
+  /** The lowest equity of a customer after a mark was settled, without what only funding has taken from it. */
   lowestSettled = 0;
   /** What deleveraging took from honest accounts, against the mark; and the part of it beyond the gain of the step. */
   haircut = 0;
@@ -55,6 +57,8 @@ export class Measure implements Watcher {
   private readonly marks = new Map<number, [now: number, before: number]>();
   /** By symbol: the price that waits for confirmation. */
   private readonly pendingTicks = new Map<number, number>();
+  /** By account: the funding that it has paid since it was not below zero. */
+  private readonly fundingPaid = new Map<number, number>();
   private readonly world: World;
   private readonly honest: ReadonlySet<number>;
   private readonly coalition: ReadonlySet<number>;
@@ -103,15 +107,18 @@ export class Measure implements Watcher {
   }
 
   onIdle(): void {
+    this.fundLowestSettled = Math.min(this.fundLowestSettled, this.world.fundEquity);
     for (const account of this.coalition) this.checkSettled(account);
     for (const account of this.honest) this.checkSettled(account);
   }
 
   private checkSettled(account: number): void {
     const equity = this.world.totals.equity(account);
+    const unpaid = equity < 0 ? (this.fundingPaid.get(account) ?? 0) : 0;
+    if (equity >= 0) this.fundingPaid.delete(account);
     if (this.isTracing && equity < 0)
       this.trace.push(`${this.world.time} account ${account} is left at ${equity} quanta`);
-    if (equity < this.lowestSettled) this.lowestSettled = equity;
+    this.lowestSettled = Math.min(this.lowestSettled, equity + unpaid);
   }
 
   private onPrice(symbol: SymbolActor, { markTicks, indexTicks }: MessageOf<typeof PriceUpdated>): void {
@@ -177,6 +184,10 @@ export class Measure implements Watcher {
 
   private onFunding(symbol: SymbolActor, event: MessageOf<typeof FundingPaid>): void {
     this.counts.funding++;
+    if (event.amountQuanta < 0) {
+      const before = this.fundingPaid.get(event.accountId) ?? 0;
+      this.fundingPaid.set(event.accountId, before - event.amountQuanta);
+    }
     if (!this.honest.has(event.accountId)) return;
     const { quantaPerTickLot } = symbol.state.instrument;
     const interest = Math.trunc((-event.sizeLots * event.markTicks * quantaPerTickLot * INTEREST_PPB) / PPB);

@@ -1,9 +1,11 @@
 import { SIZE } from "../../src/core/base/columns.ts";
+import { INSURANCE_ACCOUNT } from "../../src/core/base/enums.ts";
 import { SetIndexPrice, Tick } from "../../src/core/protocol/commands.ts";
 import type { Instrument } from "../../src/core/protocol/instrument.ts";
 import type { SymbolState } from "../../src/core/state/symbol-state.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
 import type { Market, Scenario } from "./scenario.ts";
+import { SLOT_MS } from "./world.ts";
 
 /** A rule that is switched off. The search must find that this pays, or the search is too weak. */
 export interface Mutant {
@@ -15,12 +17,18 @@ export interface Mutant {
 
 type Begin = (state: SymbolState, fromTicks: number) => void;
 
+/** An index that is silent for 10 s and longer. */
+const LONG_SILENCE_SLOTS = 10_000 / SLOT_MS;
+
 /** The private parts of a symbol and its settlement that mutants change. */
 interface Settlement {
   begin: Begin;
   traced: (...all: unknown[]) => Map<number, number>;
   suspect: (state: SymbolState, row: number) => boolean;
+  lookAtWeak: (state: SymbolState) => void;
+  putTakersFirst: (state: SymbolState) => void;
   readonly suspects: Map<number, number>;
+  fromTime: number;
 }
 const settlementOf = (symbol: SymbolActor): Settlement => (symbol as unknown as { settlement: Settlement }).settlement;
 
@@ -65,12 +73,58 @@ export const MUTANTS: Record<string, Mutant> = {
         return true;
       };
     },
-    suits: ({ markets, workers, accounts, isSafe }) => markets.length > 1 && workers > 1 && !isSafe && accounts > 3,
+    suits: ({ markets, accounts, isSafe }) =>
+      markets.length > 1 && !isSafe && accounts > 5 && markets.some(({ kind }) => kind === "gap" || kind === "pending"),
   },
   "bankrupt accounts are not settled against those who traded with them": {
     symbol(symbol) {
       settlementOf(symbol).traced = () => new Map();
     },
+  },
+  "bankrupt accounts that traded lately are settled no earlier than others": {
+    symbol(symbol) {
+      settlementOf(symbol).putTakersFirst = () => {};
+    },
+    suits: ({ fundUsdc, markets, isSafe }) =>
+      !isSafe && fundUsdc <= 50_000 && markets.some(({ kind }) => kind === "gap"),
+  },
+  "the trace of counterparties begins at the settlement, however old the mark before it is": {
+    symbol(symbol) {
+      const settlement = settlementOf(symbol);
+      const traced = settlement.traced.bind(settlement);
+      settlement.traced = (...all) => {
+        settlement.fromTime = Number.POSITIVE_INFINITY;
+        return traced(...all);
+      };
+    },
+    suits: has(({ path }) => path.some(({ slot }, i) => i > 0 && slot - path[i - 1].slot > LONG_SILENCE_SLOTS)),
+  },
+  "accounts below their maintenance margin wait for the sweep after a small step": {
+    symbol(symbol) {
+      settlementOf(symbol).lookAtWeak = () => {};
+    },
+    suits: ({ isSweptLate, markets }) =>
+      isSweptLate &&
+      markets.some(({ instrument, kind }) => instrument.maxLeverage === 20 && ["steps", "pump", "walk"].includes(kind)),
+  },
+  "all accounts wait for the sweep, however large the step is": {
+    instrument: { settlementBandPpm: 1_000_000 },
+    suits: ({ isSweptLate }) => isSweptLate,
+  },
+  "what a step costs the fund beyond its allowance is not settled": {
+    symbol(symbol) {
+      const settlement = settlementOf(symbol);
+      const suspect = settlement.suspect.bind(settlement);
+      settlement.suspect = (state, row) => {
+        const isFund = row === state.positions.find(INSURANCE_ACCOUNT);
+        return (!isFund || state.marginTable.equity(INSURANCE_ACCOUNT) < 0) && suspect(state, row);
+      };
+    },
+    suits: ({ fundUsdc, markets }) =>
+      fundUsdc > 1000 &&
+      markets.length < 3 &&
+      markets.every(({ maker }) => maker === null) &&
+      markets.some(({ kind }) => kind === "gap"),
   },
   "the fund may lose all that it has in an hour, and hold any position": {
     instrument: { fundLossPpm: 1_000_000, fundMaxNotionalQuanta: 1e15 },
@@ -89,6 +143,12 @@ export const MUTANTS: Record<string, Mutant> = {
       };
     },
     suits: has(({ kind, maker }) => kind === "pending" && maker !== null),
+  },
+  "a market that moves asks for no more margin to open": {
+    instrument: { movePpm: 0 },
+    suits: ({ fundUsdc, markets }) =>
+      fundUsdc <= 1000 &&
+      markets.some(({ kind, maker, instrument }) => kind === "pump" && maker !== null && instrument.movePpm > 0),
   },
   "a last price fires triggers however far it is from the mark": {
     instrument: { lastTriggerPpm: 0 },

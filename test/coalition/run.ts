@@ -12,6 +12,8 @@ import {
 import * as commands from "../../src/core/protocol/commands.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import type { SessionView } from "../../src/core/protocol/replies.ts";
+import type { SymbolState } from "../../src/core/state/symbol-state.ts";
+import type { SymbolActor } from "../../src/core/symbol.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { placeOrder, sendAction, sendWithdrawal } from "./commands.ts";
 import { type Counts, type HonestStop, Measure } from "./measure.ts";
@@ -22,7 +24,11 @@ import { SLOT_MS, World } from "./world.ts";
 const HOUR_MS = 3_600_000;
 const QUANTA = 1e6;
 const SLOTS_PER_TICK = 250 / SLOT_MS;
-/** Honest accounts can bear every path. */
+/** Ticks come between the prices: the coalition may act on a new mark before them. */
+const FIRST_TICK_SLOT = 2;
+/** The late sweep begins so long after a price. */
+const SWEEP_DELAY_MS = 200;
+/** Honest accounts can bear all but the largest moves. */
 const HONEST_MARGIN = 1.6;
 const RICH_USDC = 100_000_000;
 const WARM_UP_PRICES = 40;
@@ -40,6 +46,7 @@ export interface Outcome {
   honestLoss: number;
   fundLoss: number;
   fundLowest: number;
+  fundLowestSettled: number;
   lowestSettled: number;
   haircut: number;
   allHaircut: number;
@@ -90,6 +97,7 @@ export function runCoalition(
     honestLoss,
     fundLoss: fundBefore - measure.worth(INSURANCE_ACCOUNT, finalTicks),
     fundLowest: measure.fundLowest,
+    fundLowestSettled: measure.fundLowestSettled,
     lowestSettled: measure.lowestSettled,
     haircut: measure.haircut,
     allHaircut: measure.allHaircut,
@@ -135,6 +143,7 @@ function prepare(scenario: Scenario, { shares }: Strategy, tamper: Tamper | null
   const instruments = markets.map(({ instrument }) => instrument);
   const maxAccounts = 64;
   const world = new World(instruments, scenario.workers, maxAccounts, MAX_INDEX_AGE_MS, new Random(seed, "order"));
+  if (scenario.isSweptLate) for (const symbol of world.symbols) sweepLate(world, symbol);
   tamper?.(world);
   const start = Math.floor(Date.UTC(2026, 0, 5, 12) / HOUR_MS) * HOUR_MS + HOUR_MS - fundingAtMs;
   const warmUpMs = (HOUR_MS - fundingAtMs) / (WARM_UP_PRICES + 1);
@@ -165,6 +174,13 @@ function prepare(scenario: Scenario, { shares }: Strategy, tamper: Tamper | null
       } as Message);
   }
   return { scenario, world, measure, coalition, makers, start };
+}
+
+/** A new mark comes to the positions in the background only. What must be settled at once does not wait for that. */
+function sweepLate(world: World, symbol: SymbolActor): void {
+  const { settlement } = symbol as unknown as { settlement: { runBackground: (state: SymbolState) => boolean } };
+  const runBackground = settlement.runBackground.bind(settlement);
+  settlement.runBackground = (state) => world.time >= state.priceTime + SWEEP_DELAY_MS && runBackground(state);
 }
 
 const price = (indexTicks: number, isGuarded: number): Message =>
@@ -208,7 +224,8 @@ function play(run: Run, { actions }: Strategy): void {
   const quoteAt: number[] = scenario.markets.map(({ maker }) => (maker === null ? -1 : 0));
   let next = 0;
   for (let slot = 0; slot < RUN_SLOTS; slot++) {
-    let isBusy = slot % SLOTS_PER_TICK === 0;
+    const isTick = slot % SLOTS_PER_TICK === FIRST_TICK_SLOT;
+    let isBusy = isTick;
     world.time = start + slot * SLOT_MS;
     for (const [i, { path, maker }] of scenario.markets.entries()) {
       const point = path[nextPrice[i]];
@@ -218,7 +235,7 @@ function play(run: Run, { actions }: Strategy): void {
         if (maker !== null) quoteAt[i] = slot + maker.delaySlots;
         isBusy = true;
       }
-      if (slot % SLOTS_PER_TICK === 0) world.send(world.symbols[i], () => ({ type: commands.Tick.code }));
+      if (isTick) world.send(world.symbols[i], () => ({ type: commands.Tick.code }));
       if (quoteAt[i] !== slot) continue;
       quote(run, i);
       isBusy = true;

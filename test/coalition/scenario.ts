@@ -16,6 +16,8 @@ export interface Scenario {
   readonly fundingAtMs: number;
   /** Price guards that fit the leverage, as a start demands. False = wide ones: the settlement of marks alone must do. */
   readonly isSafe: boolean;
+  /** The sweep that brings positions to a new mark comes late, as in a market with very many of them. */
+  readonly isSweptLate: boolean;
 }
 
 export interface Market {
@@ -44,10 +46,12 @@ export interface Holder {
 export const START_TICKS = 4_000;
 export const RUN_SLOTS = 400;
 const SLOTS_PER_PRICE = 1000 / SLOT_MS;
+/** The latest price that the coalition can still do something after. */
+const LAST_SLOT = RUN_SLOTS - 2 * SLOTS_PER_PRICE;
 const PPM = 1e6;
 export const MAX_INDEX_AGE_MS = 10_000;
 
-const PATH_KINDS = ["walk", "jump", "steps", "pump", "stale", "pending"] as const;
+const PATH_KINDS = ["walk", "jump", "steps", "pump", "stale", "pending", "gap"] as const;
 export type PathKind = (typeof PATH_KINDS)[number];
 
 /** A tick is a fortieth of a percent of the price, and a lot is worth 10 USDC. */
@@ -76,10 +80,10 @@ const config = (id: number, maxLeverage: number): InstrumentConfig => ({
   ],
 });
 
-const instruments = new Map<number, Instrument>();
-function instrumentOf(id: number, maxLeverage: number, isSafe: boolean): Instrument {
-  const key = id * 1000 + maxLeverage + (isSafe ? 0.5 : 0);
-  const wide = config(id, maxLeverage);
+const instruments = new Map<string, Instrument>();
+function instrumentOf(id: number, maxLeverage: number, isSafe: boolean, maxMovePerSecond: string): Instrument {
+  const key = `${id} ${maxLeverage} ${isSafe} ${maxMovePerSecond}`;
+  const wide = { ...config(id, maxLeverage), maxMovePerSecond };
   const bound = { maxIndexAgeMs: MAX_INDEX_AGE_MS, isOperator: false };
   const known = instruments.get(key) ?? compileInstrument(isSafe ? makeSafe(wide, bound) : wide);
   instruments.set(key, known);
@@ -90,23 +94,26 @@ export function makeScenario(seed: number): Scenario {
   const random = new Random(seed, "scenario");
   const count = random.pick([1, 1, 2, 2, 3]);
   const isSafe = random.chance(0.5);
+  // Without that setting, opening asks for no more margin when the market moves.
+  const maxMovePerSecond = isSafe || random.chance(0.5) ? "0.001" : "0";
   const accounts = 2 + Math.floor(random.uniform() * 11);
   return {
     seed,
     workers: 1 + Math.floor(random.uniform() * count),
-    markets: Array.from({ length: count }, (_, i) => makeMarket(random, i + 1, isSafe)),
+    markets: Array.from({ length: count }, (_, i) => makeMarket(random, i + 1, isSafe, maxMovePerSecond)),
     fundUsdc: random.pick([0, 1000, 50_000, 1_000_000]),
     accounts,
     capitalUsdc: accounts * random.pick([2000, 10_000, 40_000]),
     fundingAtMs: random.chance(0.2) ? 15_000 : 30 * 60_000,
     isSafe,
+    isSweptLate: random.chance(0.3),
   };
 }
 
-function makeMarket(random: Random, id: number, isSafe: boolean): Market {
+function makeMarket(random: Random, id: number, isSafe: boolean, maxMovePerSecond: string): Market {
   const kind = id > 1 && random.chance(0.5) ? "walk" : random.pick(PATH_KINDS);
   return {
-    instrument: instrumentOf(id, random.pick([20, 50, 100, 100]), isSafe),
+    instrument: instrumentOf(id, random.pick([20, 50, 100, 100]), isSafe, maxMovePerSecond),
     kind,
     path: makePath(random, kind),
     holders: Array.from({ length: 1 + Math.floor(random.uniform() * 3) }, () => ({
@@ -170,12 +177,19 @@ const SHAPES: Record<PathKind, (random: Random, at: number, sign: number) => Sha
   },
   stale(random, at, sign) {
     const size = random.between(0.01, 0.12);
-    const until = at + Math.floor(random.between(3, 11)) * SLOTS_PER_PRICE;
+    const until = Math.min(LAST_SLOT, at + Math.floor(random.between(3, 15)) * SLOTS_PER_PRICE);
     return (slot) => (slot < at ? 0 : slot < until ? null : sign * size);
   },
   pending(random, at, sign) {
     const size = random.between(0.1, 0.25);
     return (slot) => (slot < at ? 0 : sign * size);
+  },
+  /** First as far as an account at high leverage can bear it, then much further. */
+  gap(random, at, sign) {
+    const first = random.between(0.006, 0.04);
+    const size = random.between(0.1, 0.3);
+    const until = at + Math.floor(random.between(1, 6)) * SLOTS_PER_PRICE;
+    return (slot) => (slot < at ? 0 : slot < until ? sign * first : sign * size);
   },
 };
 

@@ -1,6 +1,5 @@
 import { must } from "../../src/assert.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { COUNTED, type Counts } from "./measure.ts";
 import { type Mutant, mutated } from "./mutants.ts";
 import { broken, pays } from "./promises.ts";
 import { type Outcome, runCoalition, type Tamper } from "./run.ts";
@@ -26,11 +25,6 @@ export interface Campaign {
   readonly last: Found;
   readonly isEnough: boolean;
   readonly runs: number;
-  readonly counts: Counts;
-  /** The worst of all runs. */
-  readonly fundLowest: number;
-  readonly lowestSettled: number;
-  readonly haircutBeyondStep: number;
 }
 
 const tamperingOf = (mutant: Mutant | null): Tamper | null => {
@@ -43,7 +37,7 @@ const tamperingOf = (mutant: Mutant | null): Tamper | null => {
 
 /**
  * Searches one scenario for a strategy that pays: the templates, random strategies, and mutations of what paid best. All of
- * it follows from the seed. `isEnough` ends the search early.
+ * it follows from the seed. `isEnough` sees each run, and may end the search early.
  */
 export function search(
   seed: number,
@@ -54,8 +48,6 @@ export function search(
   const scenario = mutant === null ? makeScenario(seed) : mutated(makeScenario(seed), mutant);
   const tamper = tamperingOf(mutant);
   const random = new Random(seed, "search");
-  const counts = Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counts;
-  const worst = { fundLowest: Number.POSITIVE_INFINITY, lowestSettled: 0, haircutBeyondStep: 0 };
   let kept: Found[] = [];
   let best: Found | null = null;
   let last: Found | null = null;
@@ -63,18 +55,13 @@ export function search(
   for (; done < runs; done++) {
     const strategy = next(random, scenario, kept, done);
     const found = { seed, scenario, strategy, outcome: runCoalition(scenario, strategy, tamper) };
-    const { outcome } = found;
-    for (const name of COUNTED) counts[name] += outcome.counts[name];
-    worst.fundLowest = Math.min(worst.fundLowest, outcome.fundLowest);
-    worst.lowestSettled = Math.min(worst.lowestSettled, outcome.lowestSettled);
-    worst.haircutBeyondStep = Math.max(worst.haircutBeyondStep, outcome.haircutBeyondStep);
     kept = [...kept, found].sort((a, b) => score(b) - score(a)).slice(0, KEPT);
-    if (best === null || outcome.take > best.outcome.take) best = found;
+    if (best === null || found.outcome.take > best.outcome.take) best = found;
     last = found;
-    if (isEnough(found)) return { best, last, isEnough: true, runs: done + 1, counts, ...worst };
+    if (isEnough(found)) return { best, last, isEnough: true, runs: done + 1 };
   }
   const name = "a run";
-  return { best: must(best, name), last: must(last, name), isEnough: false, runs: done, counts, ...worst };
+  return { best: must(best, name), last: must(last, name), isEnough: false, runs: done };
 }
 
 /**

@@ -29,6 +29,17 @@ function largestMove({ markets }: Scenario, onlySymbol: number | null = null): M
   return largest;
 }
 
+/** Any step of a market that moves. */
+function someMove(random: Random, { markets }: Scenario): Move {
+  const symbol = Math.floor(random.uniform() * markets.length);
+  const { path } = markets[symbol];
+  const moves = path.map(({ ticks }, i) => (i === 0 ? 0 : ticks / path[i - 1].ticks - 1));
+  const steps = path.flatMap(({ slot }, i) => (i > 1 && moves[i] !== 0 ? [{ slot, rate: moves[i] }] : []));
+  if (steps.length === 0) return { symbol, slot: RUN_SLOTS / 2, sign: 1, rate: 0 };
+  const { slot, rate } = random.pick(steps);
+  return { symbol, slot, sign: Math.sign(rate), rate };
+}
+
 /** A market's lowest and highest price, as slots. */
 function extremesOf({ markets }: Scenario, symbol: number): { low: number; high: number } {
   const { path } = markets[symbol];
@@ -80,9 +91,26 @@ function hitQuotes(random: Random, scenario: Scenario): Strategy {
   return { origin: "A1 with quotes", shares: equal(scenario), actions };
 }
 
+/** The loser passes its position on to an account of the same owner before the move: who pays when that is bankrupt? */
+function passOn(random: Random, scenario: Scenario): Strategy {
+  const move = largestMove(scenario);
+  const { symbol, slot, sign } = move;
+  const lead = slots(random.pick([1000, 3000, 9000, 16_000]));
+  const actions = openPairs(scenario, move, lead, Math.max(1, Math.floor(scenario.accounts / 3)));
+  const passed = Math.max(0, slot - lead) + Math.floor(random.uniform() * lead);
+  const heirs = 2 * Math.max(1, Math.floor(scenario.accounts / 3));
+  for (let i = 0; i + 1 < heirs; i += 2) {
+    const account = i + 1;
+    const partner = (heirs + i / 2) % scenario.accounts;
+    actions.push(action({ slot: passed, kind: "PAIR", account, partner, symbol, side: sign > 0 ? BUY : SELL }));
+    actions.push(action({ slot: slot + 1, kind: "WITHDRAW", account: i }));
+  }
+  return { origin: "passed on", shares: equal(scenario), actions };
+}
+
 /** A2: the winner sells to an account with almost nothing before the loser is liquidated, and withdraws. */
 function sellToPauper(random: Random, scenario: Scenario): Strategy {
-  const move = largestMove(scenario);
+  const move = random.chance(0.5) ? largestMove(scenario) : someMove(random, scenario);
   const { symbol, slot, sign } = move;
   const actions = openPairs(scenario, move, slots(random.pick([500, 1500, 3000])), Math.floor(scenario.accounts / 3));
   const paupers = Math.max(2, 2 * Math.floor(scenario.accounts / 3));
@@ -274,6 +302,7 @@ function liftFunding(random: Random, scenario: Scenario): Strategy {
 export const TEMPLATES: readonly ((random: Random, scenario: Scenario) => Strategy)[] = [
   knownMove,
   hitQuotes,
+  passOn,
   sellToPauper,
   sellByTrigger,
   twoSymbols,

@@ -1,5 +1,5 @@
-import { COUNTED } from "../coalition/measure.ts";
-import { report, search } from "../coalition/search.ts";
+import { search } from "../coalition/search.ts";
+import { Tally } from "../coalition/tally.ts";
 import { runMargin } from "../core/support/margin-run.ts";
 import { runSimulation } from "../simulation/run.ts";
 import type { FuzzStage } from "./stage.ts";
@@ -50,20 +50,21 @@ const coalition: FuzzStage = {
   name: "coalition",
   runs: 100_000,
   async run(seed, runs, say) {
-    const totals = Object.fromEntries(COUNTED.map((name) => [name, 0]));
-    const worst = { take: 0, fundLowest: 0, lowestSettled: 0, haircutBeyondStep: 0 };
+    const tally = new Tally();
     for (let done = 0, own = seed; done < runs; done += COALITION_RUNS, own++) {
-      const campaign = search(own, Math.min(COALITION_RUNS, runs - done));
-      const { best, counts } = campaign;
-      for (const name of COUNTED) totals[name] += counts[name];
-      if (best.outcome.take > worst.take) say(report(best).split("\n").slice(0, 2).join("; "));
-      worst.take = Math.max(worst.take, best.outcome.take);
-      worst.fundLowest = Math.min(worst.fundLowest, campaign.fundLowest);
-      worst.lowestSettled = Math.min(worst.lowestSettled, campaign.lowestSettled);
-      worst.haircutBeyondStep = Math.max(worst.haircutBeyondStep, campaign.haircutBeyondStep);
+      const before = tally.broken.length;
+      search(own, Math.min(COALITION_RUNS, runs - done), null, (found) => {
+        tally.note(found);
+        return false;
+      });
+      if (tally.broken.length > before) say(tally.broken[before]);
     }
-    say(`${JSON.stringify(totals)}: conservation error 0`);
+    const { counts, takes, broken, ...worst } = tally;
+    say(`${JSON.stringify(counts)}: conservation error 0, solvency errors ${broken.length}`);
+    say(`largest take by attack, in quanta: ${JSON.stringify(takes)}`);
     say(`at worst, in quanta: ${JSON.stringify(worst)}`);
+    if (broken.length > 0)
+      throw new Error(`RUNS=${COALITION_RUNS} and the SEED of a line repeat it:\n${broken.join("\n")}`);
   },
 };
 

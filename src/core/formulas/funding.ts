@@ -27,8 +27,7 @@ export const MAX_SAMPLE_MS = 10_000;
 /** The visible part of an order book: price levels in ticks, best first, and the lots shown at each. */
 export interface VisibleBook {
   side(side: Side): { best(): PriceTicks; next(priceTicks: PriceTicks): PriceTicks };
-  /** Up to `mostLots` or more. */
-  levelLots(priceTicks: PriceTicks, mostLots: QuantityLots): QuantityLots;
+  levelLots(priceTicks: PriceTicks): QuantityLots;
 }
 
 /** The end of the interval that contains `time`. Intervals count from the epoch, so a restart does not move them. */
@@ -66,7 +65,7 @@ function impactPrice(
     const isBeyond = sign * (price - indexTicks) > 0 || sign * (quanta - lots * indexTicks * perTickLot) > 0;
     if (!isBeyond) return -1;
     const wantedLots = Math.ceil(leftQuanta / (price * perTickLot));
-    const taken = Math.min(wantedLots, book.levelLots(price, wantedLots));
+    const taken = Math.min(wantedLots, book.levelLots(price));
     lots += taken;
     quanta += taken * price * perTickLot;
     leftQuanta -= taken * price * perTickLot;

@@ -4,7 +4,6 @@ import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
 import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
 import { payFunding } from "../margin/funding-payment.ts";
-import { ExecutableBook } from "../matching/executable-book.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SetIndexPrice } from "../protocol/commands.ts";
 import { FundingSettled, IndexJumpHeld, PriceUpdated } from "../protocol/events.ts";
@@ -31,12 +30,10 @@ export class Pricing {
   private readonly state: SymbolState;
   private readonly breaker = new CircuitBreaker();
   private readonly samples = new PremiumSamples();
-  private readonly executable: ExecutableBook;
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
     this.state = state;
-    this.executable = new ExecutableBook(state);
   }
 
   setIndexPrice(command: MessageOf<typeof SetIndexPrice>, transaction: Transaction): void {
@@ -97,7 +94,7 @@ export class Pricing {
   private premiumPpb(indexTicks: PriceTicks): number {
     const { instrument, state } = this;
     if (state.haltMode !== MODE_TRADING) return 0;
-    return premiumPpb(instrument, this.executable, indexTicks, state.openInterestLots);
+    return premiumPpb(instrument, state.book, indexTicks, state.openInterestLots);
   }
 
   /** Holds an index price back that jumped, until more prices confirm it. Returns whether it did. */

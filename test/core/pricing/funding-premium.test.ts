@@ -7,7 +7,6 @@ import {
   MODE_CANCEL_ONLY,
   MODE_HALTED,
   MODE_REDUCE_ONLY,
-  REDUCE_ONLY,
   SELL,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
@@ -20,11 +19,9 @@ import {
   ResumeSymbol,
   SamplePremium,
   SetIndexPrice,
-  SetLeverage,
   Tick,
 } from "../../../src/core/protocol/commands.ts";
-import { FundingSettled, PriceUpdated, Traded } from "../../../src/core/protocol/events.ts";
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import { FundingSettled, PriceUpdated } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Exchange, make, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
@@ -52,8 +49,8 @@ class Market {
   readonly short: number;
   readonly quoter: number;
 
-  constructor(of = HOURLY, maxIndexAgeMs = Number.POSITIVE_INFINITY, others: readonly Instrument[] = []) {
-    this.exchange = new Exchange([of, ...others], undefined, undefined, maxIndexAgeMs);
+  constructor(of = HOURLY, maxIndexAgeMs = Number.POSITIVE_INFINITY) {
+    this.exchange = new Exchange([of], undefined, undefined, maxIndexAgeMs);
     this.long = this.open("long");
     this.short = this.open("short");
     this.quoter = this.open("quoter");
@@ -78,14 +75,6 @@ class Market {
     this.exchange.do(HOURLY.id, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, clientOrderId }));
   }
 
-  /** How many lots a sell order trades. */
-  soldAt(priceTicks: number, accountId: number, quantityLots: number): number {
-    const order = make(PlaceOrder, { accountId, side: SELL, priceTicks, quantityLots });
-    const { events } = this.exchange.do(HOURLY.id, order);
-    const trades = events.filter(({ type }) => type === Traded.code) as MessageOf<typeof Traded>[];
-    return trades.reduce((sum, trade) => sum + trade.quantityLots, 0);
-  }
-
   /** The premium is 0.5 % from here on. */
   bid(lots: number): void {
     this.order(this.quoter, BUY, HIGH_BID, lots, "bid");
@@ -95,10 +84,10 @@ class Market {
     this.exchange.do(HOURLY.id, make(CancelOrder, { accountId: this.quoter, clientOrderId: "bid" }));
   }
 
-  open(name: string, usdc = 100_000_000): number {
+  private open(name: string): number {
     const opened = this.exchange.ask(LEDGER, make(OpenSession, { address: name, tokenHash: name }));
     const { accountId } = opened as unknown as { accountId: number };
-    this.exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
+    this.exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 100_000_000 * QUANTA_PER_USDC }));
     return accountId;
   }
 }
@@ -280,51 +269,6 @@ test("quotes make no premium while a halt keeps takers away from them", () => {
       exchange.do(HOURLY.id, make(ResumeSymbol));
       assert.equal(recordAt(time + 3000), SAMPLE_PPB);
     }
-});
-
-test("A8: reduce-only bids count up to their account's position, however many there are", () => {
-  // Ten bids of 20 lots show 200. The impact notional is 100.
-  for (const [positionLots, premiumPpb] of [
-    [20, 0],
-    [99, 0],
-    [100, SAMPLE_PPB],
-  ] as const) {
-    const market = new Market();
-    const { exchange, quoter, long, short } = market;
-    market.order(long, BUY, INDEX, positionLots);
-    market.order(quoter, SELL, INDEX, positionLots);
-    const terms = { accountId: quoter, side: BUY, priceTicks: HIGH_BID, flags: REDUCE_ONLY, quantityLots: 20 };
-    for (let i = 0; i < 10; i++) exchange.do(HOURLY.id, make(PlaceOrder, terms));
-    assert.equal(exchange.symbol(HOURLY.id).state.book.levelLots(HIGH_BID), 200);
-    market.price(exchange.time);
-    assert.equal(exchange.symbol(HOURLY.id).state.funding.premiumPpb, premiumPpb);
-    assert.equal(market.soldAt(HIGH_BID, short, 200), positionLots, "a seller gets no more than that");
-  }
-});
-
-test("A8: a bid whose account has lost the margin for it makes no premium", () => {
-  const other = instrument(HOURLY.config, { id: 2, symbol: "OTHER-PERP" });
-  const market = new Market(HOURLY, undefined, [other]);
-  const { exchange, long, short } = market;
-  const { funding } = exchange.symbol(HOURLY.id).state;
-  const poor = market.open("poor", 4000);
-  const setOther = (indexTicks: number) => exchange.carryOut(other.id, make(SetIndexPrice, { indexTicks }));
-  const trade = (accountId: number, side: number): void => {
-    exchange.do(other.id, make(PlaceOrder, { accountId, side, priceTicks: INDEX, quantityLots: 900 }));
-  };
-  for (const { id } of [HOURLY, other]) exchange.do(id, make(SetLeverage, { accountId: poor, leverage: 50 }));
-  setOther(INDEX);
-  trade(short, SELL);
-  trade(poor, BUY);
-  market.order(poor, BUY, HIGH_BID, 110);
-  market.price(exchange.time);
-  assert.equal(funding.premiumPpb, SAMPLE_PPB);
-  // The loss of 2970 leaves some 985, above the 870 that keep the position. 100 lots at 0.5 % above the mark need 152 more.
-  for (let ticks = INDEX; ticks >= 0.967 * INDEX; ticks -= 30) setOther(ticks);
-  assert.equal(exchange.symbol(HOURLY.id).state.book.levelLots(HIGH_BID), 110, "the bid still stands");
-  market.price(exchange.time);
-  assert.equal(funding.premiumPpb, 0);
-  assert.equal(market.soldAt(HIGH_BID, long, 100), 0, "a seller gets nothing");
 });
 
 test("a log of an earlier program replays to its state, and the next sample counts by time", () => {
