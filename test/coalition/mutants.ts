@@ -144,6 +144,13 @@ export const MUTANTS: Record<string, Mutant> = {
     },
     suits: has(({ kind, maker }) => kind === "pending" && maker !== null),
   },
+  "the loss of a trade is paid from gains that are not settled": {
+    symbol({ state }) {
+      state.marginTable.usableUnrealized = () => Number.NEGATIVE_INFINITY;
+    },
+    suits: ({ isSafe, markets }) =>
+      !isSafe && markets.length > 1 && markets.some(({ kind, maker }) => kind === "pump" && maker !== null),
+  },
   "a market that moves asks for no more margin to open": {
     instrument: { movePpm: 0 },
     suits: ({ fundUsdc, markets }) =>

@@ -181,11 +181,28 @@ function twoSymbols(random: Random, scenario: Scenario): Strategy {
   return { origin: "two symbols", shares: equal(scenario), actions };
 }
 
+/** A gain against market makers: the position is opened well before the move, when a pumped price has not risen yet. */
+function hitBeforeTop({ symbol, slot, sign }: Move): Action[] {
+  const at = Math.max(1, slot - slots(6000));
+  return [action({ slot: at, kind: "MARKET", account: 0, symbol, side: sign > 0 ? BUY : SELL })];
+}
+
+/** The top of a pumped price. */
+function topOf(scenario: Scenario): Move | null {
+  const symbol = scenario.markets.findIndex(({ kind }) => kind === "pump");
+  if (symbol < 0) return null;
+  const { low, high } = extremesOf(scenario, symbol);
+  const isHigh = scenario.markets[symbol].path.some(({ ticks }) => ticks > START_TICKS * 1.04);
+  return { symbol, slot: isHigh ? high : low, sign: isHigh ? 1 : -1, rate: 0.1 };
+}
+
 /** A3: a gain that may not be withdrawn is lost to an accomplice in another symbol, off the mark. */
 function moveGain(random: Random, scenario: Scenario): Strategy {
-  const move = largestMove(scenario);
+  const move = (random.chance(0.5) ? topOf(scenario) : null) ?? largestMove(scenario);
   const other = (move.symbol + 1) % scenario.markets.length;
-  const actions = openPairs(scenario, move, slots(random.pick([1000, 3000])), 2);
+  const actions = random.chance(0.5)
+    ? openPairs(scenario, move, slots(random.pick([1000, 3000])), 2)
+    : hitBeforeTop(move);
   const accomplice = scenario.accounts - 1;
   const side = random.chance(0.5) ? BUY : SELL;
   const off = side === BUY ? 48_000 : -48_000;
@@ -203,13 +220,9 @@ function moveGain(random: Random, scenario: Scenario): Strategy {
 
 /** A4: the gain of a pumped price is taken out before it comes back. */
 function pumpAndBack(random: Random, scenario: Scenario): Strategy {
-  const symbol = Math.max(
-    0,
-    scenario.markets.findIndex(({ kind }) => kind === "pump"),
-  );
-  const { low, high } = extremesOf(scenario, symbol);
-  const top = scenario.markets[symbol].path.every(({ ticks }) => ticks <= START_TICKS * 1.05) ? low : high;
-  const up: Move = { symbol, slot: Math.max(0, top - slots(6000)), sign: top === high ? 1 : -1, rate: 0.1 };
+  const pump = topOf(scenario) ?? largestMove(scenario);
+  const { symbol, slot: top } = pump;
+  const up: Move = { ...pump, slot: Math.max(0, top - slots(6000)) };
   const actions = openPairs(scenario, up, slots(random.pick([0, 2000])), 3);
   const last = scenario.accounts - 1;
   actions.push(
