@@ -19,7 +19,7 @@ const TICK_MS = 50;
 const FUND_LOSS_RATE = 0.01;
 
 export interface ArenaOptions {
-  /** What the insurance fund starts with, in USDC. */
+  /** Balance of the insurance fund at the start, in USDC. */
   fund: string;
   workers?: number;
   environment?: Record<string, string>;
@@ -27,12 +27,12 @@ export interface ArenaOptions {
 }
 
 /**
- * What a coalition may take: nothing; what the fund may lose in a symbol within an hour; or, with that, what honest winners
+ * The most that a coalition may take: nothing; what the fund may lose in a symbol within an hour; or, with that, what honest winners
  * have gained in a step beyond the margin of those that lost.
  */
 export type Bound = "NOTHING" | "ALLOWANCE" | "GAINS_OF_THE_STEP";
 
-/** What an attack has brought, in USDC. */
+/** The outcome of an attack, in USDC. */
 interface Verdict {
   /** Withdrawals and remaining equity of the coalition, less its deposits. */
   take: number;

@@ -25,7 +25,7 @@ interface Moment {
 export class HonestLosses {
   /** The largest excess of an account in a step so far, in USDC. */
   largest = 0;
-  /** What deleveraging has taken from the gains of honest accounts, over all steps, in USDC. */
+  /** The gains that deleveraging has taken from honest accounts, over all steps, in USDC. */
   haircut = 0;
   private readonly traders: Trader[];
   private readonly seenFills = new Set<string>();

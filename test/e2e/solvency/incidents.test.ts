@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import type { Trader } from "../support/trader.ts";
 import { type Arena, inArena } from "./arena.ts";
+import { loseOffMark, prepareElsewhere } from "./off-mark.ts";
 
 /** Incidents on other exchanges, in small. Each has its own sizes and path of prices, and the same measures. */
 const SOL = "SOL-PERP";
@@ -38,6 +39,43 @@ async function jelly(arena: Arena): Promise<void> {
   await arena.withdrawAll();
 }
 
+/** dYdX v3, November 2023 (YFI): gains become the margin of ever more longs, and the price falls at last. */
+async function yfi(arena: Arena): Promise<void> {
+  await arena.setIndex(SOL, SOL_PRICE);
+  const shorts = await arena.citizens(4, "900000", 1, SOL);
+  const [owner, accomplice] = (await arena.members(2, "60000", 10, SOL)) as [Trader, Trader];
+  await prepareElsewhere(arena, [owner, accomplice]);
+  for (const [i, price] of [SOL_PRICE, ...path(SOL_PRICE, 0.08, 3)].entries()) {
+    await arena.step(() => arena.setIndex(SOL, price));
+    const offer = { symbol: SOL, type: "LIMIT", price: String(price), quantity: "3000" } as const;
+    const { orderId } = await (shorts[i] as Trader).place({ ...offer, side: "SELL" });
+    for (const quantity of ["3000", "2000", "1000"])
+      await arena.attempt(owner, { ...offer, quantity, side: "BUY", timeInForce: "IOC" });
+    await (shorts[i] as Trader).request("DELETE", `/orders/${orderId}`);
+    await arena.step(() => loseOffMark(arena, owner, accomplice));
+  }
+  for (const price of path(SOL_PRICE * 1.26, -0.08, 4)) await arena.step(() => arena.setIndex(SOL, price));
+  await arena.closeAll(SOL, 3);
+  await arena.withdrawAll();
+}
+
+/** Mango Markets, 11 October 2022: one buys from the other, pumps the price and spends the gain, which is its collateral. */
+async function mango(arena: Arena): Promise<void> {
+  await arena.setIndex(SOL, SOL_PRICE);
+  const [honestLong, honestShort] = (await arena.citizens(2, "900000", 1, SOL)) as [Trader, Trader];
+  await arena.trade(honestLong, honestShort, SOL, "2000", SOL_PRICE);
+  const [long, short, receiver] = (await arena.members(3, "300000", 10, SOL)) as [Trader, Trader, Trader];
+  await prepareElsewhere(arena, [long, receiver]);
+  await build(arena, long, short, SOL, 18_000, SOL_PRICE);
+  for (const price of path(SOL_PRICE, 0.095, 5)) {
+    await arena.step(() => arena.setIndex(SOL, price));
+    await arena.step(() => loseOffMark(arena, long, receiver));
+  }
+  for (const price of path(SOL_PRICE * 1.57, -0.095, 3)) await arena.step(() => arena.setIndex(SOL, price));
+  await arena.closeAll(SOL, 3);
+  await arena.withdrawAll();
+}
+
 /** 10 October 2025: a fall through all books. Hedged accounts lose one leg to deleveraging, and then the other one fails. */
 async function cascade(arena: Arena): Promise<void> {
   await arena.setIndex(BTC, BTC_PRICE);
@@ -63,6 +101,8 @@ async function cascade(arena: Arena): Promise<void> {
 
 const INCIDENTS: Record<string, { fund: string; run: (arena: Arena) => Promise<void> }> = {
   "a short with little margin is handed over and the price is pumped (JELLY)": { fund: "500000", run: jelly },
+  "gains are the margin of more longs until the price falls (YFI)": { fund: "100000", run: yfi },
+  "a pumped gain is spent as collateral (Mango)": { fund: "100000", run: mango },
   "a fall of 28 % closes one leg of hedged accounts (10 October 2025)": { fund: "1000", run: cascade },
 };
 
