@@ -284,6 +284,8 @@ test("what an instrument leaves out of its price guards is as much as its levera
   const rows: [changes: object, guards: object][] = [
     [{}, { indexJumpLimit: "0.0075", breakerLimit: "0.15", maxMovePerSecond: "0.0008", maxIndexAgeSeconds: 6 }],
     [{}, { openInterestCap: "1000000000", openInterestLowerCap: "500000000" }],
+    [{ fundLossLimit: "0.5" }, { fundLossLimit: "0.5" }],
+    [{ fundMaxNotional: "5000" }, { fundMaxNotional: "5000" }],
     [{ openInterestCap: "100000" }, { openInterestCap: "100000", openInterestLowerCap: "50000" }],
     [{ openInterestLowerCap: "0" }, { openInterestCap: "1000000000", openInterestLowerCap: "0" }],
     [{ indexJumpLimit: undefined }, { indexJumpLimit: "0.0075" }],

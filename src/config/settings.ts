@@ -62,6 +62,8 @@ const InstrumentSetting = Type.Object(
     maxMovePerSecond: Type.Optional(decimal()),
     openInterestCap: Type.Optional(decimal()),
     openInterestLowerCap: Type.Optional(decimal()),
+    fundLossLimit: Type.Optional(decimal()),
+    fundMaxNotional: Type.Optional(decimal()),
     maxIndexAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
     breakerMode: Type.Optional(Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY"])),
     breakerSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
