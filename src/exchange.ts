@@ -12,6 +12,7 @@ import { Credentials } from "./front/exchange/credentials.ts";
 import { logHalts } from "./front/exchange/halt-log.ts";
 import { haltOnUnsoundLedger } from "./front/exchange/ledger-failsafe.ts";
 import { MarketData } from "./front/exchange/market.ts";
+import { Solvency } from "./front/exchange/solvency.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/exchange/symbol-market.ts";
 import { Transfers } from "./front/exchange/transfers.ts";
 import { authorityOf } from "./front/http/addresses.ts";
@@ -58,7 +59,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { config, host, log, version } = parts;
   const database = openDatabase(config.data, { readOnly: true });
   const caches = await openCaches(parts, new History(database));
-  const { market, history, transfers, auth, limits } = caches;
+  const { market, history, transfers, solvency, auth, limits } = caches;
   // The WebSocket API and the server need each other, and the API needs the server's port.
   let server: Server;
   let api: (call: Call) => void;
@@ -84,7 +85,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   api = createApi(context, auth, version);
   trade = createTradingHandler(context);
   webSocketApi.start();
-  logHalts(host, log);
+  logHalts(host, log, solvency.gate);
   haltOnUnsoundLedger(host);
   return {
     url: `http://${authority}${BASE_PATH}`,
@@ -117,25 +118,36 @@ async function openCaches({ config, secret, host }: ExchangeParts, history: Hist
     Date.now,
   );
   const transfers = await Transfers.open(host);
+  const solvency = await Solvency.open(host);
   const credentials = await Credentials.open(host);
   const vault = new Vault(secret);
   requireMatchingSecret(config.data, vault, credentials.allKeys());
   const clientOrderIds = await ClientOrderIds.open(host);
   const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
-  return { history, market, transfers, credentials, vault, clientOrderIds, auth, limits: Limits.open(config) };
+  return {
+    history,
+    market,
+    transfers,
+    solvency,
+    credentials,
+    vault,
+    clientOrderIds,
+    auth,
+    limits: Limits.open(config),
+  };
 }
 
 /** `authority` is the server's host and port. Wallets show it when a user signs in, unless `loginDomain` is set. */
 function createContext(
   { config, host, compute, log }: ExchangeParts,
-  { history, market, credentials, vault, clientOrderIds, limits }: Caches,
+  { history, market, solvency, credentials, vault, clientOrderIds, limits }: Caches,
   authority: string,
   isReady: () => boolean,
 ): Context {
   const domain = config.loginDomain === "" ? authority : config.loginDomain;
   const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
   return {
-    ...{ history, market, credentials, vault, clientOrderIds, limits, wallets, isReady, log },
+    ...{ history, market, solvency, credentials, vault, clientOrderIds, limits, wallets, isReady, log },
     engine: host,
     symbols: new Symbols(host.instruments),
     sessionTtlMs: config.sessionTtlMs,

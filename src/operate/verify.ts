@@ -1,6 +1,8 @@
 import type { Config } from "../config.ts";
-import { printBigQuanta } from "../core/base/units.ts";
-import type { ActorAudit } from "../core/protocol/payloads.ts";
+import { GATE } from "../core/base/enums.ts";
+import { printBigQuanta, printQuanta } from "../core/base/units.ts";
+import { gateOf } from "../core/ledger/solvency-check.ts";
+import type { ActorAudit, SolvencyFigures } from "../core/protocol/payloads.ts";
 import { openDatabase } from "../store/database/database.ts";
 import { databaseOf, logOf } from "../store/files/data-folder.ts";
 import { openSecret } from "../store/files/secret.ts";
@@ -117,11 +119,20 @@ function checkAudits(ledger: ActorAudit, symbols: readonly ActorAudit[]): void {
 function printAudits(config: Config, ledger: ActorAudit, symbols: readonly ActorAudit[], print: PrintLine): void {
   const total = printBigQuanta(BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0"));
   print(`state      all money is ${total} USDC, equal to deposits − withdrawals; no faults`);
+  if (ledger.solvency !== undefined) print(`           ${solvencyLine(ledger.solvency)}`);
   print(`           ledger ${ledger.digest}: ${count(ledger.accounts ?? 0, "account")}`);
   symbols.forEach(({ digest, openOrders = 0, positions = 0 }, i) => {
     const holds = `${count(openOrders, "open order")}, ${count(positions, "position")}`;
     print(`           ${config.instruments[i]?.symbol} ${digest}: ${holds}, Σ size 0`);
   });
+}
+
+/** Withdrawals are gated, too, if the exchange is not solvent. */
+function solvencyLine(figures: SolvencyFigures): string {
+  const { fundEquityQuanta, fundNotionalQuanta, deficitQuanta } = figures;
+  const verdict = gateOf(figures) === GATE.OPEN ? "solvent" : "not solvent";
+  const [equity, notional, deficit] = [fundEquityQuanta, fundNotionalQuanta, deficitQuanta].map(printQuanta);
+  return `${verdict}: the insurance fund has ${equity} USDC and positions of ${notional}; accounts below zero owe ${deficit}`;
 }
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -191,6 +191,16 @@ export const HALT_REASON = {
   PRICE_PENDING: 6,
 } as const;
 
+/** Why the ledger refuses withdrawals. OPEN: it does not. */
+export const GATE = { OPEN: 0, FUND_BELOW_ZERO: 1, DEFICITS: 2, FUND_POSITIONS: 3 } as const;
+/** The same in words. */
+export const GATE_REASONS = [
+  null,
+  "the insurance fund is below zero",
+  "accounts below zero owe more than the insurance fund has",
+  "the insurance fund's positions are larger than its equity",
+] as const;
+
 /** Causes of changes of the insurance fund's money. */
 export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
 export type FundMovement = (typeof FUND_MOVEMENTS)[number];

@@ -1,7 +1,7 @@
 import { must } from "../../assert.ts";
 import { CONTRIBUTION_FIELDS } from "../accounts/contribution.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
-import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
+import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, GATE, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";
 import type { Quanta, RatePpm, TimeMs } from "../base/units.ts";
@@ -16,6 +16,7 @@ import {
   MarginCallSet,
   SessionClosed,
   SessionOpened,
+  SolvencyChanged,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -52,6 +53,10 @@ export class LedgerState {
   nextTransferId = 1;
   depositedQuanta = 0n;
   withdrawnQuanta = 0n;
+  /** Why withdrawals are refused: see GATE. */
+  gate: number = GATE.OPEN;
+  /** What customers below zero owed when it last changed. Deficits of milliseconds do not count. */
+  deficitQuanta: Quanta = 0;
 
   private balances = new Float64Array(1024);
   /** The ledger's contribution to the margin table, CONTRIBUTION_FIELDS numbers for each account. */
@@ -147,6 +152,11 @@ export class LedgerState {
         this.marginCalls.set(event.accountId, event.ratioPpm);
         this.touchAccount(event.accountId);
         break;
+      case SolvencyChanged.code:
+        this.gate = event.gate;
+        this.deficitQuanta = event.deficitQuanta;
+        this.touchTotals();
+        break;
       case LedgerUnsound.code:
         break; // The gateway acts on it.
     }
@@ -212,6 +222,8 @@ export class LedgerState {
         this.nextTransferId = totals.nextTransferId;
         this.depositedQuanta = BigInt(totals.depositedQuanta);
         this.withdrawnQuanta = BigInt(totals.withdrawnQuanta);
+        this.gate = totals.gate;
+        this.deficitQuanta = totals.deficitQuanta;
         break;
       }
       case "accounts": {
@@ -315,6 +327,8 @@ export class LedgerState {
       row.nextTransferId = this.nextTransferId;
       row.depositedQuanta = this.depositedQuanta.toString();
       row.withdrawnQuanta = this.withdrawnQuanta.toString();
+      row.gate = this.gate;
+      row.deficitQuanta = this.deficitQuanta;
       return row;
     });
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { unreachable } from "../../assert.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
-import { LEDGER } from "../base/enums.ts";
+import { GATE, GATE_REASONS, LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 import type { Actor, SnapshotWriter, Transaction } from "../protocol/actor.ts";
@@ -30,6 +30,7 @@ import {
   MarginCallSet,
   SessionClosed,
   SessionOpened,
+  SolvencyChanged,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -48,6 +49,7 @@ import {
 } from "../protocol/replies.ts";
 import { contributionFault, type Key, LedgerState, referenceKey } from "./ledger-state.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
+import { SolvencyCheck } from "./solvency-check.ts";
 
 export interface LedgerSettings {
   /** The most that the faucet credits an account on one UTC day. */
@@ -58,6 +60,7 @@ export interface LedgerSettings {
 
 /** Of adding up all balances. */
 const CHECK_INTERVAL_MS = 10_000;
+const SOLVENCY_INTERVAL_MS = 1000;
 const MAX_KEYS_PER_ACCOUNT = 50;
 /** Rows of each kind in one reply: a transaction must fit into a ring. */
 const ROWS_PER_PAGE = 1000;
@@ -78,13 +81,16 @@ export class LedgerActor implements Actor {
   private readonly sessionRows = new RowReader(() => this.state.sessions.values());
   private readonly keyRows = new RowReader(() => this.state.keys.values());
   private readonly withdrawalRows = new RowReader(() => this.state.pending.values());
+  private readonly solvency: SolvencyCheck;
   private nextCheckAt: TimeMs = 0;
+  private nextSolvencyAt: TimeMs = 0;
   private isUnsound = false;
 
   constructor(settings: LedgerSettings, marginTable: MarginTable) {
     this.settings = settings;
     this.marginTable = marginTable;
     this.state = new LedgerState(marginTable);
+    this.solvency = new SolvencyCheck(marginTable);
   }
 
   decide(message: Message, transaction: Transaction): void {
@@ -122,8 +128,10 @@ export class LedgerActor implements Actor {
     }
   }
 
-  runBackground(): boolean {
-    return false;
+  /** Continues the check of the solvency. */
+  runBackground(transaction: Transaction): boolean {
+    if (this.solvency.isChecking) this.checkSolvency(transaction);
+    return this.solvency.isChecking;
   }
 
   /** The ledger has no mark. */
@@ -229,6 +237,7 @@ export class LedgerActor implements Actor {
     const { accountId, amountQuanta, address, reference, refusal } = command;
     if (this.repeats(transaction, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
     if (refusal !== null) return transaction.reply(refusal);
+    if (this.state.gate !== GATE.OPEN) return this.refuseGated(transaction);
     // debit() takes the amount before it checks, and another actor could refuse an order meanwhile. So check here first.
     if (amountQuanta > this.marginTable.withdrawable(accountId) || !this.marginTable.debit(accountId, amountQuanta))
       return refuse(transaction, "INSUFFICIENT_BALANCE", "amount", {
@@ -246,6 +255,16 @@ export class LedgerActor implements Actor {
       reference,
     });
     this.replyTransfer(transaction, transferId);
+  }
+
+  /** The gate is looked at again by the next check. */
+  private refuseGated(transaction: Transaction): void {
+    const { gate, deficitQuanta } = this.state;
+    refuse(transaction, "WITHDRAWALS_GATED", "", {
+      reason: String(GATE_REASONS[gate]),
+      ...this.solvency.figures(deficitQuanta),
+      retryAfterMs: Math.max(1, this.nextSolvencyAt - transaction.time),
+    });
   }
 
   private setMarginCall({ accountId, ratioPpm }: MessageOf<typeof SetMarginCall>, transaction: Transaction): void {
@@ -278,6 +297,7 @@ export class LedgerActor implements Actor {
   /** In the sandbox no money leaves: a withdrawal waits, gets a made-up hash as SENT, waits again and is COMPLETED. */
   private tick(transaction: Transaction): void {
     this.checkBooks(transaction);
+    this.beginSolvencyCheck(transaction);
     let events = 0;
     // Sessions first: many withdrawals could use up every tick. Sessions cannot, since logging in takes longer.
     for (;;) {
@@ -289,6 +309,7 @@ export class LedgerActor implements Actor {
     const dueBefore = transaction.time - this.settings.withdrawalDelayMs;
     for (const transfer of this.state.pending.values()) {
       if (transfer.updatedAt > dueBefore) continue;
+      if (transfer.status === "PENDING" && !this.maySend) continue;
       if (++events > EVENTS_PER_TICK) return;
       const { transferId, accountId } = transfer;
       if (transfer.status === "PENDING") {
@@ -297,6 +318,27 @@ export class LedgerActor implements Actor {
         this.applyAndEmit(transaction, { type: WithdrawalSent.code, transferId, accountId, txHash });
       } else this.applyAndEmit(transaction, { type: WithdrawalCompleted.code, transferId, accountId });
     }
+  }
+
+  /** Money that has not left waits for what refuses new withdrawals, and for the first check after the start. */
+  private get maySend(): boolean {
+    return this.state.gate === GATE.OPEN && this.solvency.isClean;
+  }
+
+  private beginSolvencyCheck(transaction: Transaction): void {
+    if (transaction.time < this.nextSolvencyAt) return;
+    this.nextSolvencyAt = transaction.time + SOLVENCY_INTERVAL_MS;
+    this.solvency.begin();
+    this.checkSolvency(transaction);
+  }
+
+  private checkSolvency(transaction: Transaction): void {
+    const { state } = this;
+    const verdict = this.solvency.proceed(state.nextAccountId, state.gate);
+    if (verdict === null) return;
+    const { gate, figures } = verdict;
+    if (gate !== state.gate || figures.deficitQuanta !== state.deficitQuanta)
+      this.applyAndEmit(transaction, { type: SolvencyChanged.code, gate, ...figures });
   }
 
   /** One page of accounts, sessions and keys each. The pages fit together only if nothing happens between them. */
@@ -309,6 +351,8 @@ export class LedgerActor implements Actor {
       type: LedgerDescription.code,
       state: {
         next: to < largest ? to : null,
+        gate: this.state.gate,
+        deficitQuanta: this.state.deficitQuanta,
         accounts: accountRows.between(from, to),
         sessions: sessionRows.between(from, to),
         keys: keyRows.between(from, to),
@@ -348,6 +392,8 @@ export class LedgerActor implements Actor {
     }
     const net = state.depositedQuanta - state.withdrawnQuanta;
     if (money !== net) faults.push(`Σ balances is ${money} quanta but deposits − withdrawals are ${net}`);
+    if (state.gate !== GATE.OPEN || state.deficitQuanta !== 0)
+      hash.update(`gate ${state.gate} ${state.deficitQuanta}\n`);
     for (const line of state.marginCallLines()) hash.update(`${line}\n`);
     for (const token of Array.from(state.sessions.values(), ({ tokenHash }) => tokenHash).sort())
       hash.update(`${token}\n`);
@@ -360,6 +406,7 @@ export class LedgerActor implements Actor {
       moneyQuanta: money.toString(),
       depositsMinusWithdrawalsQuanta: net.toString(),
       accounts: state.addressOfAccount.size,
+      solvency: this.solvency.count(state.nextAccountId),
       faults,
       digest: hash.digest("hex"),
     };

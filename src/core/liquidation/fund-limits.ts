@@ -20,7 +20,7 @@ export function mayFundTake(state: SymbolState, fundRow: number, lots: QuantityL
   const afterLots = Math.abs(positions.numbers[fundRow + SIZE] + lots);
   if (afterLots <= beforeLots) return true;
   const perLot = markTicks * instrument.quantaPerTickLot;
-  if (afterLots * perLot > mostNotional(state)) return false;
+  if (afterLots * perLot > mostNotional(state, beforeLots * perLot)) return false;
   const added = maintenanceMargin(instrument, afterLots * perLot) - maintenanceMargin(instrument, beforeLots * perLot);
   const { equity, maintenance } = marginTable.consistent(INSURANCE_ACCOUNT);
   return equity + equityShare >= maintenance + added;
@@ -29,17 +29,25 @@ export function mayFundTake(state: SymbolState, fundRow: number, lots: QuantityL
 /**
  * The largest position of the fund, in quanta of notional. Unless it is set, it is so small that most steps of the mark cost
  * less than what is left of the allowance. What a larger step costs beyond that, the settlement of the mark takes from the
- * other side.
+ * other side. And with the positions in other symbols it is not larger than the fund's equity: beyond that, the ledger gates
+ * withdrawals. `heldQuanta`: the notional of the present position. Right after readConsistent() of the fund.
  */
-function mostNotional(state: SymbolState): Quanta {
-  const { fundMaxNotionalQuanta } = state.instrument;
-  return fundMaxNotionalQuanta === 0 ? Math.max(0, fundAllowance(state)) * ALLOWANCE_MULTIPLE : fundMaxNotionalQuanta;
+function mostNotional(state: SymbolState, heldQuanta: Quanta): Quanta {
+  const { instrument, marginTable } = state;
+  if (instrument.fundMaxNotionalQuanta !== 0) return instrument.fundMaxNotionalQuanta;
+  const { equity, positionInitial } = marginTable.consistent(INSURANCE_ACCOUNT);
+  const elsewhere = Math.max(0, positionInitial - heldQuanta);
+  return Math.max(0, Math.min(fundAllowance(state) * ALLOWANCE_MULTIPLE, equity - elsewhere));
 }
 
-/** Lots of the fund's position that it may not keep: all when the symbol has used up the hour's allowance. */
+/**
+ * Lots of the fund's position that it may not keep: all when the symbol has used up the hour's allowance. Right after
+ * readConsistent() of the fund.
+ */
 export function lotsBeyondLimits(state: SymbolState, sizeLots: QuantityLots): QuantityLots {
   const { instrument, markTicks } = state;
   if (fundAllowance(state) < 0) return Math.abs(sizeLots);
-  const mostLots = Math.floor(mostNotional(state) / (markTicks * instrument.quantaPerTickLot));
+  const perLot = markTicks * instrument.quantaPerTickLot;
+  const mostLots = Math.floor(mostNotional(state, Math.abs(sizeLots) * perLot) / perLot);
   return Math.max(0, Math.abs(sizeLots) - mostLots);
 }

@@ -313,6 +313,16 @@ export const WithdrawalCompleted = defineMessage(138, "WithdrawalCompleted", {
 export const LedgerUnsound = defineMessage(141, "LedgerUnsound", { fault: "string" });
 /** The account gets a margin call when its margin ratio, maintenance margin ÷ equity, rises to `ratioPpm`. */
 export const MarginCallSet = defineMessage(142, "MarginCallSet", { accountId: "number", ratioPpm: "number" });
+/**
+ * A check has found that withdrawals must be gated, or need not be any more, or that other deficits last. `gate`: see GATE. The
+ * fund's figures are for the record.
+ */
+export const SolvencyChanged = defineMessage(143, "SolvencyChanged", {
+  gate: "number",
+  deficitQuanta: "number",
+  fundEquityQuanta: "number",
+  fundNotionalQuanta: "number",
+});
 export type SymbolEvent =
   | MessageOf<typeof OrderPlaced>
   | MessageOf<typeof OrderRested>
@@ -353,5 +363,6 @@ export type LedgerEvent =
   | MessageOf<typeof WithdrawalSent>
   | MessageOf<typeof WithdrawalCompleted>
   | MessageOf<typeof LedgerUnsound>
-  | MessageOf<typeof MarginCallSet>;
+  | MessageOf<typeof MarginCallSet>
+  | MessageOf<typeof SolvencyChanged>;
 export type Event = SymbolEvent | LedgerEvent;

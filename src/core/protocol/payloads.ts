@@ -114,10 +114,21 @@ export interface ClientIdList {
   /** `from` of the next ReadClientIds; null = this was the last page. */
   next: number | null;
 }
+/** Whether the exchange can pay everybody. */
+export interface SolvencyFigures {
+  fundEquityQuanta: number;
+  /** What customers below zero owe. */
+  deficitQuanta: number;
+  /** Of the fund's positions, at the mark. */
+  fundNotionalQuanta: number;
+}
 /** A page of the ledger. */
 export interface LedgerSummary {
   /** `from` of the next Describe; null = this was the last page. */
   next: number | null;
+  /** See GATE. */
+  gate: number;
+  deficitQuanta: number;
   accounts: [accountId: number, address: string][];
   sessions: { tokenHash: string; accountId: number; expiresAt: number }[];
   keys: { apiKey: string; accountId: number; record: KeyRecord }[];
@@ -135,6 +146,8 @@ export interface ActorAudit {
   openOrders?: number;
   positions?: number;
   accounts?: number;
+  /** Ledger only. */
+  solvency?: SolvencyFigures;
   /** Each difference in words. Empty = none. */
   faults: string[];
   /** Equal states have equal digests. */

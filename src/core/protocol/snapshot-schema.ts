@@ -115,6 +115,9 @@ export const LedgerRow = defineMessage(230, "LedgerRow", {
   nextTransferId: "number",
   depositedQuanta: "string",
   withdrawnQuanta: "string",
+  /** See GATE. */
+  gate: "number",
+  deficitQuanta: "number",
 });
 export const AccountRow = defineMessage(231, "AccountRow", {
   accountId: "number",

@@ -38,9 +38,17 @@ export class MarginContributions {
     const { state, scratch } = this;
     const { numbers } = state.positions;
     contribution(state.instrument, numbers, at, markTicks, scratch);
-    if (state.funding.owingLots !== 0 && numbers[at + ACCOUNT] === INSURANCE_ACCOUNT)
-      scratch.equity += state.funding.inTransit();
+    if (numbers[at + ACCOUNT] === INSURANCE_ACCOUNT) this.adaptToFund(at, markTicks);
     return scratch;
+  }
+
+  /** The fund uses no leverage: its initial margin is the notional of its position. It holds the funding in transit. */
+  private adaptToFund(at: number, markTicks: PriceTicks): void {
+    const { state, scratch } = this;
+    if (state.funding.owingLots !== 0) scratch.equity += state.funding.inTransit();
+    scratch.positionInitial =
+      Math.abs(state.positions.numbers[at + SIZE]) * markTicks * state.instrument.quantaPerTickLot;
+    scratch.initial = scratch.positionInitial;
   }
 
   /** Brings the margin table to what the row contributes now. `isLogged`: see MarginTable.setContribution. */

@@ -1,11 +1,12 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
-import { HALT_REASONS, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { GATE, GATE_REASONS, HALT_REASONS, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
 import {
   IndexJumpHeld,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
   SelfCheckFailed,
+  SolvencyChanged,
   TradingHalted,
 } from "../../core/protocol/events.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
@@ -17,8 +18,12 @@ export interface HaltLogger {
   error(fields: object, message: string): void;
 }
 
-/** Logs every change of a symbol's trading status, every failed self-check, and when an index price goes stale or comes back. */
-export function logHalts(engine: Engine, log: HaltLogger): void {
+/**
+ * Logs every change of a symbol's trading status and of the gate of withdrawals, every failed self-check, and when an index
+ * price goes stale or comes back. `gate`: the present one, see GATE.
+ */
+export function logHalts(engine: Engine, log: HaltLogger, gate: number = GATE.OPEN): void {
+  let lastGate = gate;
   const symbols = new Map(engine.instruments.map(({ id, symbol }) => [id, symbol]));
   const stale = new Set<number>();
   engine.onReleased(({ actorId, eventCount, messages }: ReleasedTransaction) => {
@@ -30,7 +35,11 @@ export function logHalts(engine: Engine, log: HaltLogger): void {
         log.error({ symbol, fault: (message as MessageOf<typeof SelfCheckFailed>).fault }, "the self-check has failed");
       else if (message.type === LedgerUnsound.code)
         log.error({ fault: (message as MessageOf<typeof LedgerUnsound>).fault }, "the ledger's self-check has failed");
-      else if (message.type === IndexWentStale.code) {
+      else if (message.type === SolvencyChanged.code) {
+        const event = message as MessageOf<typeof SolvencyChanged>;
+        if (event.gate !== lastGate) logGate(event, log);
+        lastGate = event.gate;
+      } else if (message.type === IndexWentStale.code) {
         stale.add(actorId);
         log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
       } else if (message.type === IndexJumpHeld.code) {
@@ -40,6 +49,13 @@ export function logHalts(engine: Engine, log: HaltLogger): void {
         log.info({ symbol }, "the index price is fresh again");
     }
   });
+}
+
+function logGate({ gate, ...figures }: MessageOf<typeof SolvencyChanged>, log: HaltLogger): void {
+  const { fundEquityQuanta, fundNotionalQuanta, deficitQuanta } = figures;
+  const fields = { reason: GATE_REASONS[gate], fundEquityQuanta, fundNotionalQuanta, deficitQuanta };
+  if (gate === GATE.OPEN) log.info(fields, "withdrawals are paid out again");
+  else log.error(fields, "withdrawals are gated");
 }
 
 function logHalt(symbol: string | undefined, event: MessageOf<typeof TradingHalted>, log: HaltLogger): void {

@@ -1,5 +1,6 @@
 import { SIDES } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
+import type { SolvencyFigures } from "../../core/protocol/payloads.ts";
 import type { LedgerEntry } from "../../store/history/account-ledger.ts";
 
 /** An entry as JSON text. `symbol`: null for an entry that belongs to no symbol. */
@@ -32,5 +33,12 @@ function entryId(
       return `deficit-${sequence}`;
   }
 }
+
+/** The figures as health and audit show them. */
+export const printSolvency = ({ fundEquityQuanta, fundNotionalQuanta, deficitQuanta }: SolvencyFigures) => ({
+  fundEquity: printQuanta(fundEquityQuanta),
+  fundNotional: printQuanta(fundNotionalQuanta),
+  deficit: printQuanta(deficitQuanta),
+});
 
 const idJson = (id: number): string => (id === 0 ? "null" : `"${id}"`);

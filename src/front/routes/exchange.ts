@@ -7,6 +7,7 @@ import { errorsIn } from "../../wire/error-codes.ts";
 import { Health, ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
+import { printSolvency } from "../json/ledger-json.ts";
 import type { Context } from "../routing/context.ts";
 import { get, type Route } from "../routing/route.ts";
 
@@ -18,7 +19,7 @@ export const timeRoute = (): Route =>
     handle: ({ call }) => call.reply(200, `{"serverTime":${Date.now()}}`),
   });
 
-export function healthRoute({ engine, symbols, market, isReady }: Context): Route {
+export function healthRoute({ engine, symbols, market, solvency, isReady }: Context): Route {
   const startedAt = performance.now();
   return get("/health", {
     access: "PUBLIC",
@@ -29,18 +30,27 @@ export function healthRoute({ engine, symbols, market, isReady }: Context): Rout
       if (!isReady()) throw new ApiError("NOT_READY");
       const sequence = engine.releasedSequence();
       const faults = symbols.all.flatMap(({ id }) => market.symbol(id).faults);
-      const status = healthOf(engine, faults);
-      const { rebuilds } = engine;
-      const uptimeMs = Math.round(performance.now() - startedAt);
-      call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));
+      const { gateReason, figures } = solvency;
+      const health: Static<typeof Health> = {
+        status: healthOf(engine, faults, gateReason === null),
+        faults,
+        solvent: gateReason === null,
+        solvency: { gateReason, ...printSolvency(figures) },
+        rebuilds: engine.rebuilds,
+        sequence,
+        uptimeMs: Math.round(performance.now() - startedAt),
+        serverTime,
+      };
+      call.reply(200, JSON.stringify(health));
     },
   });
 }
 
 /** The most serious problem first. */
-function healthOf(engine: Engine, faults: readonly string[]): Static<typeof Health>["status"] {
+function healthOf(engine: Engine, faults: readonly string[], isSolvent: boolean): Static<typeof Health>["status"] {
   if (engine.isStalled) return "STALLED";
   if (faults.length > 0) return "UNSOUND";
+  if (!isSolvent) return "INSOLVENT";
   return engine.hasDiskRoom ? "OK" : "STORAGE_FULL";
 }
 
@@ -58,7 +68,7 @@ export function metricsRoute(context: Context): Route {
 }
 
 /** The state of the exchange, and that of the process. */
-export function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
+export function createMetrics({ engine, symbols, market, solvency, isReady }: Context): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -80,6 +90,20 @@ export function createMetrics({ engine, symbols, market, isReady }: Context): Re
     Number(engine.isStalled),
   );
   gauge("disk_room", "1 while the disk has enough free space for new orders", () => Number(engine.hasDiskRoom));
+  gauge("solvent", "0 while withdrawals are refused with WITHDRAWALS_GATED, else 1", () =>
+    Number(solvency.gateReason === null),
+  );
+  gauge("fund_equity_quanta", "Equity of the insurance fund in quanta", () => solvency.figures.fundEquityQuanta);
+  gauge(
+    "fund_notional_quanta",
+    "Notional of the insurance fund's positions at the mark, in quanta",
+    () => solvency.figures.fundNotionalQuanta,
+  );
+  gauge(
+    "deficit_quanta",
+    "Quanta that accounts below zero owe, for a second or longer",
+    () => solvency.figures.deficitQuanta,
+  );
 
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {
     new Gauge({ name: `perpd_${name}`, help, labelNames: ["symbol"], registers: [registry], collect: set });

@@ -1,6 +1,8 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
-import { HALT_REASON, HALT_REASONS, LEDGER, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { must } from "../../assert.ts";
+import { GATE, HALT_REASON, HALT_REASONS, LEDGER, TRADING_STATUSES } from "../../core/base/enums.ts";
 import { printBigQuanta } from "../../core/base/units.ts";
+import { gateOf } from "../../core/ledger/solvency-check.ts";
 import { Audit, HaltSymbol, ResumeSymbol, SetIndexPrice } from "../../core/protocol/commands.ts";
 import { type Instrument, printQuantity } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -12,6 +14,7 @@ import { Audit as AuditSchema, HaltBody, IndexPrice, IndexPriceBody, TradingStat
 import { replyOf, request, requestEach, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readPrice } from "../json/amounts.ts";
+import { printSolvency } from "../json/ledger-json.ts";
 import type { Context } from "../routing/context.ts";
 import { get, post, put, type Route } from "../routing/route.ts";
 
@@ -40,9 +43,12 @@ function sumUp(
 ) {
   const money = reports.reduce((sum, report) => sum + BigInt(report.moneyQuanta), BigInt(ledger.moneyQuanta));
   const due = BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0");
+  const solvency = must(ledger.solvency, "the ledger's figures");
   const faults = [ledger, ...reports].flatMap((report) => report.faults);
   return {
     balanced: money === due && reports.every((report) => report.sizeLots === 0) && faults.length === 0,
+    solvent: gateOf(solvency) === GATE.OPEN,
+    solvency: printSolvency(solvency),
     money: printBigQuanta(money),
     depositsMinusWithdrawals: printBigQuanta(due),
     accounts: ledger.accounts ?? 0,

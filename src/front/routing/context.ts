@@ -9,6 +9,7 @@ import { ApiError } from "../common/errors.ts";
 import type { ClientOrderIds } from "../exchange/client-order-ids.ts";
 import type { Credentials, Principal } from "../exchange/credentials.ts";
 import type { MarketData } from "../exchange/market.ts";
+import type { Solvency } from "../exchange/solvency.ts";
 import type { Answer, Log } from "../http/answer.ts";
 
 /** Everything that the routes need. */
@@ -18,6 +19,7 @@ export interface Context {
   /** The history index lags behind: await historyCaughtUp() before a read. */
   readonly history: Omit<History, "minuteCandles">;
   readonly market: Pick<MarketData, "symbol" | "instrumentJson" | "tickerJson" | "allTickersJson">;
+  readonly solvency: Pick<Solvency, "gateReason" | "figures">;
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;

@@ -247,6 +247,15 @@ export const ENGINE_ERRORS = {
     remedy: "Withdraw at most details.available.",
     groups: ["WITHDRAWAL"],
   },
+  WITHDRAWALS_GATED: {
+    status: 422,
+    problem: "Nothing is paid out to anybody until the exchange can pay everybody.",
+    remedy:
+      "Try again after details.retryAfterMs. details.reason says why, and details has the equity and the positions of the " +
+      "insurance fund, and what accounts below zero owe.",
+    retryable: true,
+    groups: ["WITHDRAWAL"],
+  },
   KEY_NOT_FOUND: {
     status: 404,
     problem: "The account has no such API key.",

@@ -4,14 +4,33 @@ import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } fro
 
 export const ServerTime = object({ serverTime: Time("Time of the answer.") });
 
+const SOLVENCY_FIGURES = {
+  fundEquity: DecimalOut("Equity of the insurance fund in USDC. It must not be negative.", "1000000"),
+  fundNotional: DecimalOut(
+    "Notional of the insurance fund's positions at the mark, in USDC. It must not be above `fundEquity`.",
+    "0",
+  ),
+};
+
 export const Health = object({
-  status: Type.Enum(["OK", "STALLED", "UNSOUND", "STORAGE_FULL"], {
+  status: Type.Enum(["OK", "STALLED", "UNSOUND", "INSOLVENT", "STORAGE_FULL"], {
     description:
       "STALLED: the disk accepts no writes, so requests end in TIMEOUT. UNSOUND: the self-check has stopped trading in at " +
-      "least one symbol. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
+      "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
       "code.",
   }),
   faults: Type.Array(Type.String(), { description: "The faults that the self-check has found, in words." }),
+  solvent: Type.Boolean({
+    description: "False while withdrawals are refused because the exchange might not be able to pay everybody.",
+  }),
+  solvency: object({
+    gateReason: nullable(Type.String({ description: "Why withdrawals are refused, in words. Null: they are not." })),
+    ...SOLVENCY_FIGURES,
+    deficit: DecimalOut(
+      "USDC that accounts below zero owe, for a second or longer. It must not be above `fundEquity`, except for rounding.",
+      "0",
+    ),
+  }),
   rebuilds: Type.Integer({
     minimum: 0,
     description:
@@ -95,6 +114,17 @@ const SymbolAudit = object({
 export const Audit = object(
   {
     balanced: Type.Boolean({ description: "True: all sums agree and no actor has found a fault." }),
+    solvent: Type.Boolean({
+      description:
+        "True: by the figures of `solvency` the exchange can pay everybody. False for milliseconds while a mark is settled.",
+    }),
+    solvency: object({
+      ...SOLVENCY_FIGURES,
+      deficit: DecimalOut(
+        "USDC that accounts below zero owe. It must not be above `fundEquity`, except for rounding.",
+        "0",
+      ),
+    }),
     money: DecimalOut("Sum of balances and position cash over all accounts.", "3000000"),
     depositsMinusWithdrawals: DecimalOut("All deposits minus all withdrawals. It must be equal to `money`.", "3000000"),
     accounts: Type.Integer({ minimum: 0 }),

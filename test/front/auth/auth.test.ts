@@ -46,12 +46,13 @@ async function start(operatorToken = "operator"): Promise<Fixture> {
   const token = newToken();
   const session = { tokenHash: hashToken(token), accountId: ACCOUNT, expiresAt: Date.now() + 60_000 };
   // The ledger's state comes in pages; the session is on the second.
-  engine.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
+  const none = { gate: 0, deficitQuanta: 0, accounts: [], sessions: [], keys: [] };
+  engine.answer(() => [make(LedgerDescription, { state: { ...none, next: 1 } })]);
   await Promise.resolve();
   engine.answer(({ command }) => {
     assert.equal((command as MessageOf<typeof Describe>).from, 1);
     return [
-      make(LedgerDescription, { state: { next: null, accounts: [[ACCOUNT, "0xa1"]], sessions: [session], keys: [] } }),
+      make(LedgerDescription, { state: { ...none, next: null, accounts: [[ACCOUNT, "0xa1"]], sessions: [session] } }),
     ];
   });
   const credentials = await opening;

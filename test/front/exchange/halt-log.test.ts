@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HALT_REASON, LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING } from "../../../src/core/base/enums.ts";
+import {
+  GATE,
+  HALT_REASON,
+  LEDGER,
+  MODE_CANCEL_ONLY,
+  MODE_HALTED,
+  MODE_TRADING,
+} from "../../../src/core/base/enums.ts";
 import {
   IndexJumpHeld,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
   SelfCheckFailed,
+  SolvencyChanged,
   TradingHalted,
 } from "../../../src/core/protocol/events.ts";
 import { logHalts } from "../../../src/front/exchange/halt-log.ts";
@@ -92,4 +100,24 @@ test("a failed self-check of the ledger is logged as an error", async () => {
   const { engine, lines } = await openLogged();
   engine.transaction(LEDGER, make(LedgerUnsound, { fault: "Σ balances is 2 quanta" }));
   assert.deepEqual(lines, [["error", { fault: "Σ balances is 2 quanta" }, "the ledger's self-check has failed"]]);
+});
+
+test("the gate of withdrawals is logged when it closes and opens, also when it was closed at the start", () => {
+  const engine = new ScriptedEngine();
+  const lines: unknown[][] = [];
+  const note =
+    (level: string) =>
+    (fields: object, message: string): void =>
+      void lines.push([level, (fields as { reason: unknown }).reason, message]);
+  logHalts(engine, { info: note("info"), warn: note("warn"), error: note("error") }, GATE.DEFICITS);
+  const say = (gate: number, deficitQuanta: number): void =>
+    void engine.transaction(LEDGER, make(SolvencyChanged, { gate, deficitQuanta }));
+  say(GATE.DEFICITS, 5);
+  say(GATE.OPEN, 0);
+  say(GATE.OPEN, 1);
+  say(GATE.FUND_BELOW_ZERO, 1);
+  assert.deepEqual(lines, [
+    ["info", null, "withdrawals are paid out again"],
+    ["error", "the insurance fund is below zero", "withdrawals are gated"],
+  ]);
 });
