@@ -44,7 +44,7 @@ test("prices fall by 30 % under thousands of leveraged longs: others keep tradin
   /** The next command waits for the end of the settlement, so its transactions may be longer. */
   const settle = (): void => {
     while (crowd.plain.isSettlingMark) {
-      const events = crowd.settlePart(PLAIN.id);
+      const { events } = crowd.settlePart(PLAIN.id);
       seen.mostSettled = Math.max(seen.mostSettled, events.length);
       seen.settled += events.filter(({ type }) => type === PositionTransferred.code).length;
       note(events);

@@ -152,7 +152,7 @@ test("a settlement against many takes several transactions, and each part has th
   const before = sum(market, [loser, ...winners]);
   market.price(A, price);
   const parts: Message[][] = [];
-  while (market.symbol(A).isSettlingMark) parts.push(market.settlePart(A));
+  while (market.symbol(A).isSettlingMark) parts.push(market.settlePart(A).events);
   assert.ok(parts.filter((events) => events.length > 0).length >= 4);
   const transfers = transfersIn(parts.flat());
   assert.deepEqual(

@@ -75,16 +75,21 @@ export class Exchange {
 
   /** Settles the actor's mark, as its worker does before each command. Returns the events. */
   settleMark(actorId: number): Message[] {
-    const events: Message[] = [];
-    while (this.isSettlingMark(actorId)) events.push(...this.settlePart(actorId));
-    return events;
+    return this.settleInParts(actorId).flatMap(({ events }) => events);
   }
 
-  /** One transaction of the settlement. Returns its events. */
-  settlePart(actorId: number): Message[] {
-    const { events } = this.transaction(actorId, (actor, transaction) => actor.settleMark(transaction));
-    this.settlementEvents += events.length;
-    return events;
+  /** As settleMark(). Returns the transactions. */
+  settleInParts(actorId: number): Said[] {
+    const parts: Said[] = [];
+    while (this.isSettlingMark(actorId)) parts.push(this.settlePart(actorId));
+    return parts;
+  }
+
+  /** One transaction of the settlement. */
+  settlePart(actorId: number): Said {
+    const said = this.transaction(actorId, (actor, transaction) => actor.settleMark(transaction));
+    this.settlementEvents += said.events.length;
+    return said;
   }
 
   /** Runs a command and all transactions that follow from it. Returns its replies and the events of all. */

@@ -97,15 +97,24 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   };
   const { streams, join } = openStreams();
   const followers = requestsOf(traffic.accounts).map((request) => ({ request, follower: join(...request) }));
+  /** Each transaction of a settlement has a sequence of its own. */
+  const settle = (actorId: number): void => {
+    for (const said of exchange.settleInParts(actorId)) {
+      traffic.note(said.events);
+      engine.note(actorId, said);
+    }
+  };
   for (const [i, step] of fc.sample(eventfulStep, { seed, numRuns: STEPS }).entries()) {
     const { actorId, command } = traffic.command(step);
     exchange.time += step.waitMs;
+    settle(actorId);
     const said = exchange.do(actorId, command);
     traffic.note(said.events);
     engine.note(actorId, said);
     if (random.next() < 0.2) engine.note(LEDGER, exchange.do(LEDGER, make(Tick)));
     if (actorId !== LEDGER)
       for (let more = true; more; ) {
+        settle(actorId);
         const next = exchange.proceed(actorId);
         engine.note(actorId, next);
         more = next.more;
