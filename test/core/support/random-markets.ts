@@ -41,10 +41,11 @@ export class Markets {
 
   /**
    * The leverage alone decides how much margin opening needs: opening-rate.test.ts is about the rest. The fund takes over
-   * as much as the first tier allows, or `fundMaxNotional`.
+   * as much as the first tier allows, or `fundMaxNotional`. `maxPrices` of the two: a small book is allocated sooner.
    */
-  constructor(fundMaxNotional?: string) {
-    this.symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => {
+  constructor(fundMaxNotional?: string, maxPrices?: readonly [string, string]) {
+    this.symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map((defaults, i) => {
+      const config = { ...defaults, maxPrice: maxPrices?.[i] ?? defaults.maxPrice };
       const most = fundMaxNotional ?? config.riskTiers[0]?.maxNotional;
       const instrument = compileInstrument({ ...config, maxMovePerSecond: "0", fundMaxNotional: most });
       return new SymbolActor(instrument, this.marginTable);
