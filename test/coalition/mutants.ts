@@ -146,7 +146,7 @@ export const MUTANTS: Record<string, Mutant> = {
   },
   "the loss of a trade is paid from gains that are not settled": {
     symbol({ state }) {
-      state.marginTable.usableUnrealized = () => Number.NEGATIVE_INFINITY;
+      state.marginTable.usableGains = () => Number.NEGATIVE_INFINITY;
     },
     suits: ({ isSafe, markets }) =>
       !isSafe && markets.length > 1 && markets.some(({ kind, maker }) => kind === "pump" && maker !== null),

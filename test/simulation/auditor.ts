@@ -142,11 +142,15 @@ export class Auditor {
   settled(machine: Machine): void {
     this.check(this.asked.size === 0, `${this.asked.size} requests were never answered`);
     this.predict();
+    // The last price of a symbol may have had a settlement without events.
+    for (const actorId of this.shadow.actors.keys())
+      this.check(this.shadow.settleMark(actorId).length === 0, `actor ${actorId} did not settle its last mark`);
     for (let accountId = 0; accountId < machine.marginTable.maxAccounts; accountId++) {
       const { marginTable } = machine;
       const real = {
         equity: marginTable.equity(accountId),
         unrealized: marginTable.unrealized(accountId),
+        gains: marginTable.usableGains(accountId),
         initial: marginTable.initial(accountId),
         positionInitial: marginTable.positionInitial(accountId),
         maintenance: marginTable.maintenance(accountId),

@@ -11,14 +11,26 @@ export interface Contribution {
   maintenance: number;
 }
 
-// The order in which an actor remembers a contribution as five numbers. The table's columns have the same order.
+/** What the margin table knows of an account: the sums of its contributions. */
+export interface AccountMargin extends Contribution {
+  /** Unrealised gains of single positions. Losses of other positions are not set off against them. */
+  gains: number;
+}
+
+// The order in which an actor remembers a contribution as five numbers. The table's first columns have the same order.
 export const EQUITY = 0;
 export const UNREALIZED = 1;
 export const INITIAL = 2;
 export const POSITION_INITIAL = 3;
 export const MAINTENANCE = 4;
 export const CONTRIBUTION_FIELDS = 5;
+/** One more column follows from `unrealized` of each contribution: see gainOf(). */
+export const GAINS = 5;
+export const VALUE_COLUMNS = 6;
 
-/** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
-export const withdrawableOf = (equity: number, unrealized: number, initial: number): number =>
-  Math.max(0, equity - Math.max(initial, unrealized, 0));
+/** The unrealised gain of a contribution. */
+export const gainOf = (unrealized: number): number => (unrealized > 0 ? unrealized : 0);
+
+/** min(equity − initial, equity − gains), never below 0: unrealised gains are not paid out, and losses are owed. */
+export const withdrawableOf = (equity: number, gains: number, initial: number): number =>
+  Math.max(0, equity - Math.max(initial, gains));

@@ -1,8 +1,8 @@
 import * as fields from "./contribution.ts";
 
-const { CONTRIBUTION_FIELDS } = fields;
+const { CONTRIBUTION_FIELDS, GAINS, gainOf, UNREALIZED } = fields;
 
-/** A stripe is one cache line: the five columns of a contribution, and three of the sequence lock. */
+/** A stripe is one cache line: six columns of values, and two of the sequence lock. */
 const STRIPE_COLUMNS = 8;
 
 /** The stripe of a thread that only reads. */
@@ -53,6 +53,7 @@ export class MarginMemory {
     const base = this.stripeOffset(accountId);
     for (let column = 0; column < CONTRIBUTION_FIELDS; column++)
       if (contributed[offset + column] !== 0) this.addTo(base + column, contributed[offset + column]);
+    this.addTo(base + GAINS, gainOf(contributed[offset + UNREALIZED]));
   }
 
   clear(): void {

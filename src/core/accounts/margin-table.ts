@@ -5,7 +5,7 @@ import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
 import * as lock from "./sequence-lock.ts";
 
-const { EQUITY, INITIAL, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
+const { EQUITY, GAINS, gainOf, INITIAL, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
 const { bytesPerAccount, NO_STRIPE } = memory;
 const { FILLING } = lock;
 
@@ -39,9 +39,10 @@ type Contribution = fields.Contribution;
  */
 export class MarginTable extends MarginJournal {
   private sharedBids: LiquidationBids | null = null;
-  private readonly consistentTotals: Contribution = {
+  private readonly consistentTotals: fields.AccountMargin = {
     equity: 0,
     unrealized: 0,
+    gains: 0,
     initial: 0,
     positionInitial: 0,
     maintenance: 0,
@@ -82,8 +83,8 @@ export class MarginTable extends MarginJournal {
   usableEquity(accountId: number): number {
     return this.usableTotal(accountId, EQUITY);
   }
-  usableUnrealized(accountId: number): number {
-    return this.usableTotal(accountId, UNREALIZED);
+  usableGains(accountId: number): number {
+    return this.usableTotal(accountId, GAINS);
   }
   usableInitial(accountId: number): number {
     return this.usableTotal(accountId, INITIAL);
@@ -106,7 +107,7 @@ export class MarginTable extends MarginJournal {
   withdrawable(accountId: number): number {
     return withdrawableOf(
       this.usableTotal(accountId, EQUITY),
-      this.usableTotal(accountId, UNREALIZED),
+      this.usableTotal(accountId, GAINS),
       this.usableTotal(accountId, INITIAL),
     );
   }
@@ -115,10 +116,11 @@ export class MarginTable extends MarginJournal {
    * The totals with the other stripes as of the last readConsistent(), and this thread's stripe as this transaction may use
    * it. The next call overwrites the object.
    */
-  consistent(accountId: number): Readonly<Contribution> {
+  consistent(accountId: number): Readonly<fields.AccountMargin> {
     const { consistentTotals } = this;
     consistentTotals.equity = this.consistentTotal(accountId, EQUITY);
     consistentTotals.unrealized = this.consistentTotal(accountId, UNREALIZED);
+    consistentTotals.gains = this.consistentTotal(accountId, GAINS);
     consistentTotals.initial = this.consistentTotal(accountId, INITIAL);
     consistentTotals.positionInitial = this.consistentTotal(accountId, POSITION_INITIAL);
     consistentTotals.maintenance = this.consistentTotal(accountId, MAINTENANCE);
@@ -230,10 +232,10 @@ export class MarginTable extends MarginJournal {
   debit(accountId: number, amount: number): boolean {
     const index = this.stripeOffset(accountId) + EQUITY;
     this.applyNow(index, -amount);
-    const gainsBefore = this.totalAfterFence(accountId, UNREALIZED);
+    const gainsBefore = this.totalAfterFence(accountId, GAINS);
     const initial = this.totalAfterFence(accountId, INITIAL);
     const equity = this.totalAfterFence(accountId, EQUITY);
-    const gains = Math.max(0, gainsBefore, this.totalAfterFence(accountId, UNREALIZED));
+    const gains = Math.max(gainsBefore, this.totalAfterFence(accountId, GAINS));
     if (equity >= initial && equity >= gains) return true;
     this.applyNow(index, amount);
     return false;
@@ -248,24 +250,28 @@ export class MarginTable extends MarginJournal {
     const base = this.stripeOffset(accountId);
     const equityChange = to.equity - contributed[offset + EQUITY];
     const initialChange = to.initial - contributed[offset + INITIAL];
-    const gainsChange = to.unrealized - contributed[offset + UNREALIZED];
+    const gainsChange = gainOf(to.unrealized) - gainOf(contributed[offset + UNREALIZED]);
     const equityTaken = Math.min(0, equityChange);
     const initialAdded = Math.max(0, initialChange);
     const gainsAdded = Math.max(0, gainsChange);
+    // `contributed` remembers a gain as the unrealised profit that it is a part of.
+    const unrealizedAdded = gainsAdded > 0 ? to.unrealized - contributed[offset + UNREALIZED] : 0;
     this.applyNow(base + EQUITY, equityTaken);
     this.applyNow(base + INITIAL, initialAdded);
-    this.applyNow(base + UNREALIZED, gainsAdded);
-    const gainsBefore = this.usableTotalAfterFence(accountId, UNREALIZED);
+    this.applyNow(base + GAINS, gainsAdded);
+    this.applyNow(base + UNREALIZED, unrealizedAdded);
+    const gainsBefore = this.usableTotalAfterFence(accountId, GAINS);
     const initial = this.usableTotalAfterFence(accountId, INITIAL) + Math.min(0, initialChange);
     const equity = this.usableTotalAfterFence(accountId, EQUITY) + Math.max(0, equityChange);
-    const gains = Math.max(gainsBefore, this.usableTotalAfterFence(accountId, UNREALIZED)) + Math.min(0, gainsChange);
+    const gains = Math.max(gainsBefore, this.usableTotalAfterFence(accountId, GAINS)) + Math.min(0, gainsChange);
     if (equity >= initial && (equityTaken === 0 || equity >= gains)) {
       contributed[offset + EQUITY] = contributed[offset + EQUITY] + equityTaken;
       contributed[offset + INITIAL] = contributed[offset + INITIAL] + initialAdded;
-      contributed[offset + UNREALIZED] = contributed[offset + UNREALIZED] + gainsAdded;
+      contributed[offset + UNREALIZED] = contributed[offset + UNREALIZED] + unrealizedAdded;
       return true;
     }
-    this.applyNow(base + UNREALIZED, -gainsAdded);
+    this.applyNow(base + UNREALIZED, -unrealizedAdded);
+    this.applyNow(base + GAINS, -gainsAdded);
     this.applyNow(base + INITIAL, -initialAdded);
     this.applyNow(base + EQUITY, -equityTaken);
     return false;
@@ -309,13 +315,16 @@ export class MarginTable extends MarginJournal {
     const mustWait = !isLogged;
     const equity = to.equity - contributed[offset + EQUITY];
     const unrealized = to.unrealized - contributed[offset + UNREALIZED];
+    const gains = gainOf(to.unrealized) - gainOf(contributed[offset + UNREALIZED]);
     const initial = to.initial - contributed[offset + INITIAL];
     const positionInitial = to.positionInitial - contributed[offset + POSITION_INITIAL];
     const maintenance = to.maintenance - contributed[offset + MAINTENANCE];
+    if (gains > 0) this.applyNow(base + GAINS, gains);
+    if (isLogged && gains > 0) this.fence(accountId);
     if (unrealized > 0) this.applyNow(base + UNREALIZED, unrealized);
-    if (isLogged && unrealized > 0) this.fence(accountId);
     if (equity !== 0) this.deferCredit(base + EQUITY, equity, mustWait && equity > 0);
     // Less unrealised gain is a credit: more can be withdrawn.
+    if (gains < 0) this.deferCredit(base + GAINS, gains, mustWait);
     if (unrealized < 0) this.deferCredit(base + UNREALIZED, unrealized, mustWait);
     if (isLogged && initial < 0) this.fence(accountId);
     if (initial !== 0) this.deferCredit(base + INITIAL, initial, mustWait && initial < 0);

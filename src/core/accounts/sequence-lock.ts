@@ -1,23 +1,24 @@
 import * as fields from "./contribution.ts";
 import { MarginMemory } from "./margin-memory.ts";
 
-const { CONTRIBUTION_FIELDS } = fields;
+const { VALUE_COLUMNS } = fields;
 
-// Columns of a stripe behind those of the contribution.
-/** How many transactions have begun to change the stripe, and how many of these have ended. */
-const BEGIN_VERSION = 5;
-const END_VERSION = 6;
+// Columns of a stripe behind its values.
+/** Raised when a transaction begins to change the stripe, and when it ends: odd while one is in progress. */
+const VERSION = 6;
 /** 1 while a transaction may turn what the account's orders have reserved into a position. */
 export const FILLING = 7;
 
 /** A read fails when a transaction begins or ends in the middle of it, at worst about one in some hundred. */
 const MAX_READ_ATTEMPTS = 1000;
 
+const isOdd = (version: number): boolean => version % 2 !== 0;
+
 /**
  * The sequence lock of the margin table: readers see the stripes of other threads as of one moment between transactions.
  *
  * The writer, at the first change of a transaction to an account: copies its stripe to the before image, then raises
- * BEGIN_VERSION. At the end it raises END_VERSION. While the two differ, the before image is what counts.
+ * VERSION. At the end it raises it again. While it is odd, the before image is what counts.
  * The reader sums the other stripes, or their before images, and reads the versions before and after it. If these are the
  * same, no transaction has begun or ended in between, and the sums belong together. Nobody waits for anybody.
  */
@@ -26,7 +27,7 @@ export class SequenceLockedMemory extends MarginMemory {
   private readonly openStripes: number[] = [];
   private openCount = 0;
   /** The sums of the other stripes at the last readConsistent(), by column. */
-  protected readonly otherTotals = new Float64Array(CONTRIBUTION_FIELDS);
+  protected readonly otherTotals = new Float64Array(VALUE_COLUMNS);
   protected readonly maxReadAttempts: number = MAX_READ_ATTEMPTS;
 
   /**
@@ -37,7 +38,7 @@ export class SequenceLockedMemory extends MarginMemory {
   readConsistent(accountId: number): boolean {
     for (let attempt = 0; attempt < this.maxReadAttempts; attempt++) {
       const version = this.versionOfOthers(accountId);
-      for (let column = 0; column < CONTRIBUTION_FIELDS; column++)
+      for (let column = 0; column < VALUE_COLUMNS; column++)
         this.otherTotals[column] = this.totalOfOthers(accountId, column);
       if (this.versionOfOthers(accountId) === version) return version >= 0;
     }
@@ -48,32 +49,28 @@ export class SequenceLockedMemory extends MarginMemory {
   protected openStripe(index: number): void {
     const start = this.stripeStart(index);
     const { openStripes, openCount } = this;
-    if (
-      openCount > 0 &&
-      (openStripes[openCount - 1] === start || this.load(start + BEGIN_VERSION) !== this.load(start + END_VERSION))
-    )
-      return;
-    if (this.stripeCount === 1) this.addTo(start + BEGIN_VERSION, 1);
+    if (openCount > 0 && (openStripes[openCount - 1] === start || isOdd(this.load(start + VERSION)))) return;
+    if (this.stripeCount === 1) this.addTo(start + VERSION, 1);
     else this.publishBegin(start);
     this.openStripes[this.openCount++] = start;
   }
 
   /**
    * Three fences, so that readers see these in order: the end of the last transaction, the before image, the new
-   * BEGIN_VERSION, the changes.
+   * VERSION, the changes.
    */
   private publishBegin(start: number): void {
     const accountId = this.accountOf(start);
     this.fence(accountId);
     this.saveBeforeImage(start);
     this.fence(accountId);
-    this.addTo(start + BEGIN_VERSION, 1);
+    this.addTo(start + VERSION, 1);
     this.fence(accountId);
   }
 
   protected saveBeforeImage(start: number): void {
     const { beforeImages, values } = this;
-    for (let index = start; index < start + CONTRIBUTION_FIELDS; index++) beforeImages[index] = values[index];
+    for (let index = start; index < start + VALUE_COLUMNS; index++) beforeImages[index] = values[index];
   }
 
   /** Writer: the transaction is over. The fence comes first, so that readers who see the end see all changes. */
@@ -82,7 +79,7 @@ export class SequenceLockedMemory extends MarginMemory {
     while (this.openCount > 0) {
       const start = this.openStripes[--this.openCount];
       if (this.load(start + FILLING) !== 0) this.addTo(start + FILLING, -1);
-      this.addTo(start + END_VERSION, 1);
+      this.addTo(start + VERSION, 1);
     }
   }
 
@@ -99,7 +96,7 @@ export class SequenceLockedMemory extends MarginMemory {
     for (let stripe = 0; stripe < stripeCount; stripe++) {
       if (stripe === this.stripe) continue;
       const start = this.offsetOfStripe(accountId, stripe);
-      const isOpen = stripeCount > 1 && this.load(start + BEGIN_VERSION) !== this.load(start + END_VERSION);
+      const isOpen = stripeCount > 1 && isOdd(this.load(start + VERSION));
       sum += isOpen ? beforeImages[start + column] : this.load(start + column);
     }
     return sum;
@@ -117,10 +114,9 @@ export class SequenceLockedMemory extends MarginMemory {
     for (let stripe = 0; stripe < stripeCount; stripe++) {
       if (stripe === this.stripe) continue;
       const start = this.offsetOfStripe(accountId, stripe);
-      const begun = this.load(start + BEGIN_VERSION);
-      const ended = this.load(start + END_VERSION);
-      if (begun !== ended) isAnyOpen = true;
-      version += begun + ended;
+      const of = this.load(start + VERSION);
+      if (isOdd(of)) isAnyOpen = true;
+      version += of;
     }
     this.fence(accountId);
     return isAnyOpen ? -version : version;

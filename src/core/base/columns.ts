@@ -44,8 +44,7 @@ export const ISOLATED_QUANTA = 22;
 export const DIRTY_ROUND = 23;
 /** Five numbers: the contribution that the margin table has of this row. See MarginTable.setContribution. */
 export const CONTRIBUTED = 24;
-/** The second and the third of them: unrealised profit, and initial margin. */
-export const CONTRIBUTED_UNREALIZED = 25;
+/** The third of them: initial margin. */
 export const CONTRIBUTED_INITIAL = 26;
 /** Untriggered orders, and those of them that end with the position. */
 export const WAITING_ORDERS = 29;

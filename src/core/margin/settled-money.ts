@@ -1,11 +1,11 @@
-import { ACCOUNT, CONTRIBUTED_UNREALIZED, COST, SIZE } from "../base/columns.ts";
+import { ACCOUNT, COST, SIZE } from "../base/columns.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /**
  * The settled money of a cross account, in quanta: its equity without unrealised gains. Infinity without such gains: then the
- * equity itself is the bound, and margin checks keep to it. A loss of the row's own position is not set off against gains of
- * other symbols. Their losses are: the margin table knows only the sum.
+ * equity itself is the bound, and margin checks keep to it. Unrealised losses are not set off against gains: who loses to an
+ * accomplice and leaves the loss open would spend the same settled money again and again.
  *
  * The loss of a trade against the mark goes to the counterparty, who may withdraw it. So it is paid from settled money only.
  * Otherwise a gain that may still be lost again, at a stale price or at one that was driven up, could be withdrawn through
@@ -13,8 +13,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
  */
 export function settledMoney({ marginTable, positions }: SymbolState, row: number): Quanta {
   const account = positions.numbers[row + ACCOUNT];
-  const ownLoss = Math.min(0, positions.numbers[row + CONTRIBUTED_UNREALIZED]);
-  const gains = marginTable.usableUnrealized(account) - ownLoss;
+  const gains = marginTable.usableGains(account);
   return gains > 0 ? marginTable.usableEquity(account) - gains : Number.POSITIVE_INFINITY;
 }
 

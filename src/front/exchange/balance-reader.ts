@@ -1,5 +1,5 @@
 import type { Engine } from "../../actor/engine/engine.ts";
-import type { Contribution } from "../../core/accounts/contribution.ts";
+import type { AccountMargin } from "../../core/accounts/contribution.ts";
 
 /**
  * Number of waits of 1 ms for a transaction that changes the account. A long transaction takes about 100 ms; a thread that
@@ -15,7 +15,7 @@ const MAX_WAITS = 1000;
 export function readFigures(
   engine: Engine,
   accountId: number,
-  then: (figures: Readonly<Contribution>, sequence: number) => void,
+  then: (figures: Readonly<AccountMargin>, sequence: number) => void,
 ): boolean {
   const read = (waitsLeft: number): boolean => {
     const sequence = engine.releasedSequence();

@@ -1,4 +1,4 @@
-import { type Contribution, withdrawableOf } from "../../core/accounts/contribution.ts";
+import { type AccountMargin, withdrawableOf } from "../../core/accounts/contribution.ts";
 import {
   CLOSE_POSITION,
   CROSS,
@@ -262,15 +262,15 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
 }
 
 /** A balance, from the result of readFigures(). */
-export function balanceJson(figures: Readonly<Contribution>, sequence: number, time: TimeMs): string {
-  const { equity, unrealized, initial, positionInitial, maintenance } = figures;
+export function balanceJson(figures: Readonly<AccountMargin>, sequence: number, time: TimeMs): string {
+  const { equity, unrealized, gains, initial, positionInitial, maintenance } = figures;
   return (
     `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
     `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(positionInitial)}",` +
     `"openOrderInitialMargin":"${printQuanta(initial - positionInitial)}","initialMargin":"${printQuanta(initial)}",` +
     `"maintenanceMargin":"${printQuanta(maintenance)}",` +
     `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
-    `"withdrawable":"${printQuanta(withdrawableOf(equity, unrealized, initial))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
+    `"withdrawable":"${printQuanta(withdrawableOf(equity, gains, initial))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
     `"updatedAt":${time},"sequence":${sequence}}`
   );
 }

@@ -168,7 +168,7 @@ export const Balance = object(
     availableBalance: DecimalOut("The amount that new orders may bind: equity − initialMargin, at least 0.", "9362.5"),
     withdrawable: DecimalOut(
       "The smaller of availableBalance and equity without unrealized gains, at least 0. Unrealized gains count as margin but " +
-        "cannot be withdrawn.",
+        "cannot be withdrawn, and unrealized losses of other positions are not set off against them.",
       "9362.5",
     ),
     marginRatio: nullable(

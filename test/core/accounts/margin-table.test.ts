@@ -11,9 +11,9 @@ const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOT
 const contributed = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 
 /** An account's stripes in a buffer that the interleavings can copy. */
-function start(changes: Partial<Contribution>, stripeCount = 1): ArrayBuffer {
+function start(changes: Partial<Contribution>, stripeCount = 1, more: Partial<Contribution> = {}): ArrayBuffer {
   const marginTable = MarginTable.allocate(8, stripeCount);
-  marginTable.setContribution(ACCOUNT, contributed(), 0, contribution(changes));
+  for (const each of [changes, more]) marginTable.setContribution(ACCOUNT, contributed(), 0, contribution(each));
   marginTable.commit();
   const copy = new ArrayBuffer(marginTable.buffer.byteLength);
   new Uint8Array(copy).set(new Uint8Array(marginTable.buffer));
@@ -302,6 +302,15 @@ for (const [what, take] of [
     );
   });
 
+test("losses of one position are not set off against gains of another, for withdrawals too", () => {
+  const marginTable = over(start({ equity: 100, unrealized: 60 }, 1, { equity: -20, unrealized: -50 }));
+  assert.equal(marginTable.unrealized(ACCOUNT), 10);
+  assert.equal(marginTable.usableGains(ACCOUNT), 60);
+  assert.equal(marginTable.withdrawable(ACCOUNT), 20);
+  assert.equal(marginTable.debit(ACCOUNT, 21), false);
+  assert.equal(marginTable.debit(ACCOUNT, 20), true);
+});
+
 test("reserveChange takes the debits if equity and realised money cover them, and nothing otherwise", () => {
   for (const [what, from, to, passes] of [
     ["all that is free", {}, { equity: -70 }, true],
@@ -320,11 +329,7 @@ test("reserveChange takes the debits if equity and realised money cover them, an
     // Equity 100, of which 30 are margin. In the last row a loss hides all of a gain of 60.
     const others = { equity: 100, initial: 30, unrealized: what.startsWith("a loss") ? 60 : 0 };
     const recorded = contribution(from);
-    const array = start({
-      equity: others.equity + recorded.equity,
-      initial: others.initial,
-      unrealized: others.unrealized + recorded.unrealized,
-    });
+    const array = start({ ...others, initial: others.initial - recorded.initial }, 1, from);
     const marginTable = over(array);
     const before = read(marginTable);
     const numbers = Float64Array.of(0, recorded.unrealized, recorded.initial, 0, 0);
@@ -500,7 +505,7 @@ test("a reader without a stripe sees all stripes consistently, a thread with one
     actors[stripe].setContribution(ACCOUNT, recorded, 0, contribution({ equity: -5 * (stripe + 1), maintenance: 1 }));
   }
   assert.equal(reader.readConsistent(ACCOUNT), false);
-  assert.deepEqual(reader.consistent(ACCOUNT), NOTHING, "as it was before");
+  assert.deepEqual(reader.consistent(ACCOUNT), { ...NOTHING, gains: 0 }, "as it was before");
   assert.deepEqual(read(reader), contribution({ equity: -15, maintenance: 2 }), "as it stands");
   actors[1].commit();
   assert.equal(reader.readConsistent(ACCOUNT), false);
@@ -509,7 +514,7 @@ test("a reader without a stripe sees all stripes consistently, a thread with one
   assert.equal(actors[0].consistent(ACCOUNT).equity, -17);
   actors[0].rollback();
   assert.ok(reader.readConsistent(ACCOUNT), "a rollback ends the transaction, too");
-  assert.deepEqual(reader.consistent(ACCOUNT), contribution({ equity: -10, maintenance: 1 }));
+  assert.deepEqual(reader.consistent(ACCOUNT), { ...contribution({ equity: -10, maintenance: 1 }), gains: 0 });
 });
 
 test("a thread that dies while covering a deficit leaves it to others after the next recount", () => {

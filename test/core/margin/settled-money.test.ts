@@ -114,3 +114,14 @@ test("an account without settled money still trades at the mark and better, and 
   assert.equal(of(sell(MARK).events, Traded).length, 1);
   assert.equal(refusalOf(sell(MARK - 1))?.code, "LOSS_NOT_SETTLED");
 });
+
+test("a loss that is left open in one symbol does not make the same money settled for another, or for a withdrawal", () => {
+  const { market, winner, accomplice } = gained();
+  market.order(B, accomplice, SELL, MARK + 2000, 1000);
+  market.order(B, winner, BUY, MARK + 2000, 1000);
+  // The gain of 500 and the loss of 200 are open. The 200 of the first deposit are lost.
+  assert.equal(market.usdc(winner), 500);
+  assert.equal(market.marginTable.withdrawable(winner), 0);
+  market.order(B, accomplice, SELL, MARK + 1, 1000);
+  assert.equal(refusalOf(market.order(B, winner, BUY, MARK + 1, 1000))?.code, "LOSS_NOT_SETTLED");
+});

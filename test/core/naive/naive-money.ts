@@ -29,6 +29,8 @@ export interface OpenOrder {
 export interface Figures {
   equity: bigint;
   unrealized: bigint;
+  /** Unrealized gains of single positions. */
+  gains: bigint;
   initial: bigint;
   positionInitial: bigint;
   maintenance: bigint;
@@ -272,7 +274,7 @@ export class NaiveMoney {
   }
 
   of(account: number): Figures {
-    let [unrealized, initial, positionInitial, maintenance] = [0n, 0n, 0n, 0n];
+    let [unrealized, gains, initial, positionInitial, maintenance] = [0n, 0n, 0n, 0n, 0n];
     for (const symbol of this.symbols) {
       const position = symbol.positions.get(account);
       if (position === undefined) continue;
@@ -281,10 +283,11 @@ export class NaiveMoney {
       initial += all;
       if (position.isIsolated) continue;
       unrealized += symbol.unrealized(position);
+      gains += most(0n, symbol.unrealized(position));
       positionInitial += own;
       maintenance += symbol.positionMaintenance(position);
     }
-    return { equity: this.wallet(account) + unrealized, unrealized, initial, positionInitial, maintenance };
+    return { equity: this.wallet(account) + unrealized, unrealized, gains, initial, positionInitial, maintenance };
   }
 
   /** The end of an order's fills. An isolated position takes no more than leaves the account its maintenance margin. */

@@ -173,6 +173,7 @@ export class Exchange {
     return {
       equity: marginTable.equity(accountId),
       unrealized: marginTable.unrealized(accountId),
+      gains: marginTable.usableGains(accountId),
       initial: marginTable.initial(accountId),
       positionInitial: marginTable.positionInitial(accountId),
       maintenance: marginTable.maintenance(accountId),

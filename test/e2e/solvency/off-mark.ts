@@ -18,7 +18,7 @@ export async function prepareElsewhere(arena: Arena, traders: Trader[]): Promise
 }
 
 /** `from` loses money to `to`, as often and as much as the exchange lets it. Then both close, and withdraw what they may. */
-export async function loseOffMark(arena: Arena, from: Trader, to: Trader): Promise<void> {
+export async function loseOffMark(arena: Arena, from: Trader, to: Trader, closes = true): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     await arena.setIndex(ELSEWHERE.symbol, ELSEWHERE.price);
     if (!(await passOn(arena, from, to, "SELL", LOTS))) break;
@@ -27,7 +27,7 @@ export async function loseOffMark(arena: Arena, from: Trader, to: Trader): Promi
   }
   const left = await arena.size(from, ELSEWHERE.symbol);
   const [long, short] = left < 0 ? [from, to] : [to, from];
-  if (left !== 0) await arena.cross(long, short, ELSEWHERE.symbol, String(Math.abs(left)), ELSEWHERE.price);
+  if (closes && left !== 0) await arena.cross(long, short, ELSEWHERE.symbol, String(Math.abs(left)), ELSEWHERE.price);
   await arena.withdraw(to);
   await arena.withdraw(from);
 }

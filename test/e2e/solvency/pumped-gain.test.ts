@@ -16,9 +16,11 @@ const LONG_PER_HONEST = "5000";
 interface Attack {
   down: number[];
   crashes?: boolean;
+  /** The losing position stays open, so that its loss is not settled when the owner withdraws. */
+  leavesOpen?: boolean;
 }
 
-async function attack(arena: Arena, { down, crashes }: Attack): Promise<void> {
+async function attack(arena: Arena, { down, crashes, leavesOpen }: Attack): Promise<void> {
   await arena.setIndex(SYMBOL, START);
   const shorts = await arena.citizens(4, "800000", 1, SYMBOL);
   const [owner, accomplice] = (await arena.members(2, "330000", 10, SYMBOL)) as [Trader, Trader];
@@ -26,7 +28,7 @@ async function attack(arena: Arena, { down, crashes }: Attack): Promise<void> {
   for (const short of shorts) await arena.trade(owner, short, SYMBOL, LONG_PER_HONEST, START);
 
   for (const price of UP) await arena.step(() => arena.setIndex(SYMBOL, price));
-  await arena.step(() => loseOffMark(arena, owner, accomplice));
+  await arena.step(() => loseOffMark(arena, owner, accomplice, !leavesOpen));
   if (crashes) await arena.crash();
   for (const price of down) await arena.step(() => arena.setIndex(SYMBOL, price));
   await arena.closeAll(SYMBOL, 3);
@@ -35,6 +37,7 @@ async function attack(arena: Arena, { down, crashes }: Attack): Promise<void> {
 
 const ATTACKS: Record<string, Attack & ArenaOptions> = {
   "before the price comes back in one step": { fund: "10000", down: [START] },
+  "and leaves the loss open before the price comes back": { fund: "10000", down: [176, 160, START], leavesOpen: true },
   "before the price comes back, on two workers, and the server crashes": {
     ...{ fund: "500000", down: [176, 160, START], workers: 2, crashes: true },
   },

@@ -296,6 +296,7 @@ test("the figures of a balance are consistent", () => {
   const to = {
     equity: 100_500_000,
     unrealized: 500_000,
+    gains: 500_000,
     initial: 20_000_000,
     positionInitial: 15_000_000,
     maintenance: 1_000_000,
@@ -316,12 +317,12 @@ test("the figures of a balance are consistent", () => {
     updatedAt: 99,
     sequence: 7,
   });
-  const under = read(Balance, balanceJson({ ...to, equity: -1, unrealized: -1 }, 7, 99));
+  const under = read(Balance, balanceJson({ ...to, equity: -1, unrealized: -1, gains: 0 }, 7, 99));
   assert.deepEqual(
     [under.equity, under.availableBalance, under.withdrawable, under.marginRatio],
     ["-0.000001", "0", "0", null],
   );
-  const without = read(Balance, balanceJson({ ...to, equity: 0, unrealized: 0 }, 7, 99));
+  const without = read(Balance, balanceJson({ ...to, equity: 0, unrealized: 0, gains: 0 }, 7, 99));
   assert.deepEqual([without.availableBalance, without.marginRatio], ["0", null], "nothing stands for its margin");
 });
 
@@ -341,6 +342,7 @@ test("the documented example of a balance is consistent", () => {
   const figures = {
     equity: quanta("equity"),
     unrealized: quanta("unrealizedPnl"),
+    gains: quanta("unrealizedPnl"),
     initial: quanta("initialMargin"),
     positionInitial: quanta("positionInitialMargin"),
     maintenance: quanta("maintenanceMargin"),

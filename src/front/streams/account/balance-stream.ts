@@ -1,18 +1,25 @@
 import type { Engine } from "../../../actor/engine/engine.ts";
-import type { Contribution } from "../../../core/accounts/contribution.ts";
+import type { AccountMargin } from "../../../core/accounts/contribution.ts";
 import type { TimeMs } from "../../../core/base/units.ts";
 import { readFigures } from "../../exchange/balance-reader.ts";
 import { balanceJson } from "../../json/json-writers.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
-const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintenance"] as const;
+const FIGURES = ["equity", "unrealized", "gains", "initial", "positionInitial", "maintenance"] as const;
 
 /** An account's whole balance, published when one of its figures has changed. */
 export class BalanceStream extends Stream {
   private readonly engine: Engine;
   private readonly accountId: number;
   private readonly now: () => TimeMs;
-  private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+  private readonly shown: AccountMargin = {
+    equity: 0,
+    unrealized: 0,
+    gains: 0,
+    initial: 0,
+    positionInitial: 0,
+    maintenance: 0,
+  };
   private text = "";
   private isStale = false;
   /** Number of the last read of the figures, and of the last read whose result was published. */
@@ -55,7 +62,7 @@ export class BalanceStream extends Stream {
     });
   }
 
-  private publishFigures(figures: Readonly<Contribution>, sequence: number): void {
+  private publishFigures(figures: Readonly<AccountMargin>, sequence: number): void {
     if (this.isEmpty) return;
     const hasChanged = this.copyFigures(figures);
     if (hasChanged || this.text === "") {
@@ -66,7 +73,7 @@ export class BalanceStream extends Stream {
   }
 
   /** Copies the figures and returns whether one has changed, so that only changed balances are printed. */
-  private copyFigures(figures: Readonly<Contribution>): boolean {
+  private copyFigures(figures: Readonly<AccountMargin>): boolean {
     const { shown } = this;
     const hasChanged = FIGURES.some((name) => figures[name] !== shown[name]);
     if (hasChanged) Object.assign(shown, figures);

@@ -81,10 +81,11 @@ export class ReferenceExchange {
   }
 
   /** Margin of an account over all symbols: the margin table must hold the same. */
-  total(accountId: number): Contribution {
+  total(accountId: number): Contribution & { gains: number } {
     const total = {
       equity: this.balances.get(accountId) ?? 0,
       unrealized: 0,
+      gains: 0,
       initial: 0,
       positionInitial: 0,
       maintenance: 0,
@@ -93,6 +94,7 @@ export class ReferenceExchange {
       const part = symbol.contribution(accountId);
       total.equity += part.equity;
       total.unrealized += part.unrealized;
+      total.gains += Math.max(0, part.unrealized);
       total.initial += part.initial;
       total.positionInitial += part.positionInitial;
       total.maintenance += part.maintenance;
@@ -106,8 +108,8 @@ export class ReferenceExchange {
   }
 
   withdrawable(accountId: number): number {
-    const { equity, initial, unrealized } = this.total(accountId);
-    return Math.max(0, equity - Math.max(initial, unrealized, 0));
+    const { equity, initial, gains } = this.total(accountId);
+    return Math.max(0, equity - Math.max(initial, gains));
   }
 
   private transfer(message: Message): Outcome {
@@ -425,9 +427,9 @@ export class ReferenceSymbol extends ReferenceMarket {
     return requiredQuanta > 0 && requiredQuanta > availableQuanta ? { requiredQuanta, availableQuanta } : null;
   }
 
-  /** Unrealised gains of the account: those of all symbols set off against losses, but not against a loss of this one. */
+  /** Unrealised gains of the account, without losses. */
   private gains(accountId: number): number {
-    return this.exchange.total(accountId).unrealized - Math.min(0, this.contribution(accountId).unrealized);
+    return this.exchange.total(accountId).gains;
   }
 
   /** The initial margin that an order lacks; null when it lacks none. */
@@ -726,7 +728,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const equityBy = after.equity - before.equity;
     const initialBy = after.initial - before.initial;
     const isNoBurden = equityBy >= 0 && initialBy <= equityBy;
-    const isMargined = then.equity >= then.initial && (equityBy >= 0 || then.equity >= then.unrealized);
+    const isMargined = then.equity >= then.initial && (equityBy >= 0 || then.equity >= then.gains);
     if (isNoBurden || isMargined) return nothing();
     if (had === undefined) this.positions.delete(accountId);
     else this.positions.set(accountId, had);
