@@ -5,7 +5,6 @@ import {
   INSURANCE_ACCOUNT,
   isCustomer,
   LIQUIDATION_ORDER,
-  REDUCE_ONLY,
   SELL,
 } from "../../../src/core/base/enums.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
@@ -17,6 +16,7 @@ import { SymbolActor } from "../../../src/core/symbol.ts";
 import { make } from "../support/exchange.ts";
 import { Markets } from "../support/random-markets.ts";
 import {
+  abs,
   bankruptcyPrice,
   ceilDivide,
   least,
@@ -26,7 +26,10 @@ import {
   settlementPrice,
   termsOf,
 } from "./naive-formulas.ts";
-import { type Figures, NaiveMoney, NaiveSymbol, type OpenOrder } from "./naive-money.ts";
+import { type Figures, NaiveMoney, NaiveSymbol, restingOrder } from "./naive-money.ts";
+
+/** Quanta by which the price of a transfer may differ. */
+const MOST_ROUNDED = 2n;
 
 type Of<S extends Parameters<typeof make>[0]> = MessageOf<S>;
 
@@ -228,10 +231,45 @@ export class NaiveMarkets extends Markets {
     return least(better, ceilDivide(lots * price * terms.perTickLot * terms.liquidationFeePpm, MILLION));
   }
 
+  /**
+   * At the bankruptcy price the share of equity that belongs to the lots is lost. With nothing left to lose the price is the
+   * mark, and in the settlement of a step of the mark the other side gives the deficit back, out of its gain of the step.
+   */
+  private checkPrice(symbol: NaiveSymbol, event: Of<typeof events.PositionTransferred>): void {
+    const { accountId, counterpartyId } = event;
+    const position = symbol.of(accountId);
+    const { size } = position;
+    const sign = size > 0n ? 1n : -1n;
+    const lots = BigInt(event.quantityLots);
+    const { equity, maintenance } = symbol.supportOf(position, this.money.of(accountId));
+    const worth = symbol.notional(lots, symbol.mark);
+    const lost = sign * (worth - BigInt(event.quanta));
+    const gain = most(0n, sign * (symbol.markBefore - symbol.mark)) * lots * symbol.terms.perTickLot;
+    const where = `transfer ${event.tradeId} from ${accountId} to ${counterpartyId}`;
+    if (lost < -(this.isSettling ? gain : 0n))
+      assert.fail(`${where}: the other side loses ${-lost}, its gain is ${gain}`);
+    if (accountId === INSURANCE_ACCOUNT) return this.count("of the fund");
+    const share =
+      equity >= 0n
+        ? (equity * symbol.positionMaintenance(position) * lots) / (maintenance * abs(size))
+        : (equity * lots) / abs(size);
+    const expected = equity >= 0n ? share : this.isSettling ? -least(-share, gain) : 0n;
+    // Each part of a position is rounded by itself.
+    if (abs(lost - expected) > MOST_ROUNDED) assert.fail(`${where} loses ${lost}, by the documents ${expected}`);
+    this.count(
+      equity >= 0n
+        ? "at the bankruptcy price"
+        : this.isSettling
+          ? `settled ${position.isIsolated ? "isolated" : "cross"}`
+          : "at the mark",
+    );
+  }
+
   private transfer(symbol: NaiveSymbol, event: Of<typeof events.PositionTransferred>): void {
     const { accountId, counterpartyId, side } = event;
     const lots = BigInt(event.quantityLots) * (side === BUY ? 1n : -1n);
     const paid = BigInt(event.quanta) * (side === BUY ? 1n : -1n);
+    this.checkPrice(symbol, event);
     const realized = symbol.fill(accountId, lots, paid);
     const counter = symbol.fill(counterpartyId, -lots, -paid);
     this.money.setAside(symbol, accountId);
@@ -304,19 +342,4 @@ export class NaiveMarkets extends Markets {
 
 function same(what: string, said: number, expected: bigint, where: string): void {
   if (said !== Number(expected)) assert.fail(`${what} of ${where} is ${said}, by the documents ${expected}`);
-}
-
-function restingOrder(
-  { mark }: NaiveSymbol,
-  { side, priceTicks, flags }: { side: number; priceTicks: number; flags: number },
-  lots: number,
-): OpenOrder {
-  const price = BigInt(priceTicks);
-  return {
-    side,
-    lots: BigInt(lots),
-    valueTicks: side === SELL ? most(price, mark) : price,
-    lossTicks: most(0n, side === SELL ? mark - price : price - mark),
-    reduceOnly: (flags & REDUCE_ONLY) !== 0,
-  };
 }

@@ -1,4 +1,4 @@
-import { BUY, INSURANCE_ACCOUNT, ISOLATED, SELL } from "../../../src/core/base/enums.ts";
+import { BUY, INSURANCE_ACCOUNT, ISOLATED, REDUCE_ONLY, SELL } from "../../../src/core/base/enums.ts";
 import {
   abs,
   ceilDivide,
@@ -305,4 +305,20 @@ export class NaiveMoney {
         sum += position.realized - position.fees + position.funding + symbol.unrealized(position);
     return sum;
   }
+}
+
+/** Of an order that comes to rest at the current mark. */
+export function restingOrder(
+  { mark }: NaiveSymbol,
+  { side, priceTicks, flags }: { side: number; priceTicks: number; flags: number },
+  lots: number,
+): OpenOrder {
+  const price = BigInt(priceTicks);
+  return {
+    side,
+    lots: BigInt(lots),
+    valueTicks: side === SELL ? most(price, mark) : price,
+    lossTicks: most(0n, side === SELL ? mark - price : price - mark),
+    reduceOnly: (flags & REDUCE_ONLY) !== 0,
+  };
 }

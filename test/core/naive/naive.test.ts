@@ -12,7 +12,15 @@ const SEQUENCES = 870;
 const STEPS = 45;
 const ACCOUNTS = 5;
 const LARGEST_JUMP = 0.2;
-const CASES = ["traded", "funding", "liquidation orders", "liquidated", "bankrupt", "transferred"];
+const CASES = [
+  "traded",
+  "funding",
+  "liquidation orders",
+  "liquidated",
+  "bankrupt",
+  "settled cross",
+  "settled isolated",
+];
 
 /** A few accounts in two symbols, rich or poor, with or without an insurance fund. Returns how often each case came up. */
 function runSequence(seed: number): Record<string, number> {
