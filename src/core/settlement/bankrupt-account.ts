@@ -76,18 +76,13 @@ export function settleBankrupt(
   if (equity >= 0 || gainQuanta === 0) return SETTLED;
   closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
   const lots = Math.abs(sizeLots);
-  let share = Math.max(equity, -gainQuanta);
-  const closedLots = closeAtBankruptcy(state, transaction, row, lots, share);
-  const restLots = lots - closedLots;
-  if (isIsolated || closedLots === 0) {
-    share = proportion(share, restLots, lots);
-  } else {
-    // Better prices of the book have paid a part of the deficit, or all of it: the other side pays only what is left.
-    const left = spendable(state, row);
-    if (left >= 0) return SETTLED;
-    share = Math.max(left, -proportion(gainQuanta, restLots, lots));
-  }
-  const isFundFree = restLots === 0 || transferPosition(state, transaction, queue, row, restLots, share, traced);
+  const equityShare = Math.max(equity, -gainQuanta);
+  const restLots = lots - closeAtBankruptcy(state, transaction, row, lots, equityShare);
+  // Better prices of the book have paid a part of the deficit, or all of it. The next transaction claims the account again,
+  // and the other side pays only what is left. An isolated position returns what better prices bring.
+  if (!isIsolated && restLots > 0 && restLots < lots) return STEPPED;
+  const restShare = proportion(equityShare, restLots, lots);
+  const isFundFree = restLots === 0 || transferPosition(state, transaction, queue, row, restLots, restShare, traced);
   const leftLots = Math.abs(positions.numbers[row + SIZE]);
   if (!isFundFree && leftLots === lots) return BUSY;
   // If nothing was closed and nothing is left to try, there is no other side: only a fault brings that about, and it must not block.
