@@ -43,11 +43,14 @@ async function liquidate(workers: number, ids: Record<string, number>, liquidati
     // What the book offers for the short. Nobody bids for the long.
     await bob.sell("20", "3328", { symbol: "ETH-PERP" });
     await operator.setIndex("BTC-PERP", "65000");
+    // Another worker sees a gain when the symbol has settled its mark, which is after the reply to the price.
+    await until("the gain of BTC to count", async () => Number((await alice.balance()).equity) > 1400);
     // Equity is 1000 − 32 of fees + 500 − 1268, maintenance margin 130 + 166.
     await operator.setIndex("ETH-PERP", "3326.8");
-    await until("alice to have her margin again", async () => {
+    await until("alice to be liquidated, and to have her margin again", async () => {
+      const { data } = await alice.fills();
       const { equity, maintenanceMargin } = await alice.balance();
-      return Number(equity) >= Number(maintenanceMargin);
+      return data[0]?.execType === "LIQUIDATION" && Number(equity) >= Number(maintenanceMargin);
     });
     await operator.soundAudit();
     const { data } = await alice.fills();
