@@ -13,7 +13,9 @@ export interface Answer<T> {
 
 export type Headers = Record<string, string>;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** Shorter than the server's limit for idle connections. A request on a connection that is just being closed is reset. */
+const IDLE_SOCKET_MS = 5_000;
+const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_SOCKET_MS });
 
 /** HTTP client that returns the whole response. Rejects without a response, or when openapi.json does not allow it. */
 export class Api {
