@@ -11,7 +11,7 @@ export interface Contribution {
   maintenance: number;
 }
 
-/** What the margin table knows of an account: the sums of its contributions. */
+/** The sums of an account's contributions, as the margin table has them. */
 export interface AccountMargin extends Contribution {
   /** Unrealised gains of single positions. Losses of other positions are not set off against them. */
   gains: number;

@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 
-/** What a symbol says about closing an account's position, at an equity of the account. */
+/** A symbol's statement about closing an account's position, at an equity of the account. */
 export interface LiquidationBid {
   /** The account's equity for which the bid was made. Any change of the account changes it, and ends the bid. */
   readonly equity: Quanta;

@@ -70,7 +70,7 @@ export const CLOSE_POSITION = 4;
 export const ATTACHED = 8;
 /** The exchange placed it to liquidate the account's position. */
 export const LIQUIDATION_ORDER = 16;
-/** Who placed an order. */
+/** The origin of an order. */
 export const ORDER_CREATORS = ["USER", "LIQUIDATION"] as const;
 
 export const EXPIRE_TAKER = 0;

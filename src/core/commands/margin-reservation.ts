@@ -28,7 +28,7 @@ export class MarginReservation {
   private readonly state: SymbolState;
   /** See margin/opening-rate.ts; 0 = the leverage decides alone. */
   private openingPpm: RatePpm = 0;
-  /** What the account needs at that rate beyond the margin that contributionAfter() gives. */
+  /** The margin that the account needs at that rate, less the one that contributionAfter() gives. */
   private aboveLeverage: Quanta = 0;
 
   constructor(state: SymbolState) {

@@ -55,7 +55,7 @@ export class LedgerState {
   withdrawnQuanta = 0n;
   /** Why withdrawals are refused: see GATE. */
   gate: number = GATE.OPEN;
-  /** What customers below zero owed when it last changed. Deficits of milliseconds do not count. */
+  /** The debts of customers below zero when they last changed. Deficits of milliseconds do not count. */
   deficitQuanta: Quanta = 0;
 
   private balances = new Float64Array(1024);

@@ -25,7 +25,7 @@ export interface ClosePlan extends LiquidationBid {
   readonly equityShare: Quanta;
   /** The bankruptcy price, or NONE. */
   readonly limitTicks: PriceTicks;
-  /** What the book takes of the step, no worse than that. */
+  /** The lots of the step that the book takes, no worse than that. */
   readonly bookLots: QuantityLots;
   /** The most that the step closes. */
   readonly stepLots: QuantityLots;
@@ -143,7 +143,7 @@ function walkBook(
   return { lots, lossQuanta, isEnough: false };
 }
 
-/** What a lot loses against the mark at `price`, with the liquidation fee. */
+/** The loss of a lot against the mark at `price`, with the liquidation fee. */
 function lossPerLot(state: SymbolState, side: number, price: PriceTicks, limitTicks: PriceTicks): Quanta {
   const { instrument, markTicks } = state;
   const { quantaPerTickLot } = instrument;

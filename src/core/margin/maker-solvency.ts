@@ -46,7 +46,7 @@ interface MakerBudget {
   toCloseQuanta: Quanta;
   /** For opening: less the maintenance margin of the new size. The rest must be able to stay open. */
   toOpenQuanta: Quanta;
-  /** What may be lost against the mark: see settledMoney(). */
+  /** The most that may be lost against the mark: see settledMoney(). */
   settledQuanta: Quanta;
   /** The unrealised gain of the position: closing settles it. */
   gainQuanta: Quanta;

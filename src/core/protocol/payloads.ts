@@ -117,7 +117,7 @@ export interface ClientIdList {
 /** Whether the exchange can pay everybody. */
 export interface SolvencyFigures {
   fundEquityQuanta: number;
-  /** What customers below zero owe. */
+  /** The debts of customers below zero. */
   deficitQuanta: number;
   /** Of the fund's positions, at the mark. */
   fundNotionalQuanta: number;

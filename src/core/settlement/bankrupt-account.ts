@@ -36,8 +36,8 @@ export function mayBeBankrupt(state: SymbolState, row: number): boolean {
 }
 
 /**
- * What the row's account has beyond its maintenance margin, in quanta, as far as this thread can see: 0 without a position.
- * The row must be at the mark.
+ * The equity of the row's account beyond its maintenance margin, in quanta; 0 without a position. It is as far as this thread
+ * can see. The row must be at the mark.
  */
 export function maintenanceSurplus(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
@@ -85,13 +85,14 @@ export function settleBankrupt(
   const isFundFree = restLots === 0 || transferPosition(state, transaction, queue, row, restLots, restShare, traced);
   const leftLots = Math.abs(positions.numbers[row + SIZE]);
   if (!isFundFree && leftLots === lots) return BUSY;
-  // If nothing was closed and nothing is left to try, there is no other side: only a fault brings that about, and it must not block.
+  // Nothing was closed, and nothing is left to try: there is no other side. Only a fault brings that about, and it must not
+  // block the symbol.
   return leftLots === 0 || (leftLots === lots && restLots !== 0) ? SETTLED : STEPPED;
 }
 
 /**
- * What the cross account may still lose, in quanta, with all that this transaction has done: its equity, and for the
- * insurance fund no more than its allowance in this symbol. Right after claim().
+ * The most that the cross account may still lose, in quanta, with all that this transaction has done. It is the equity, and
+ * for the insurance fund no more than its allowance in this symbol. To be called right after claim().
  */
 function spendable(state: SymbolState, row: number): Quanta {
   const account = state.positions.numbers[row + ACCOUNT];
@@ -101,7 +102,7 @@ function spendable(state: SymbolState, row: number): Quanta {
   return account === INSURANCE_ACCOUNT ? Math.min(equity, fundAllowance(state)) : equity;
 }
 
-/** What the other side of the position has gained since the mark was `fromTicks`, in quanta; 0 if it has lost. */
+/** The gain of the position's other side since the mark was `fromTicks`, in quanta; 0 if it has lost. */
 function stepGain({ markTicks, instrument }: SymbolState, sizeLots: QuantityLots, fromTicks: PriceTicks): Quanta {
   return Math.max(0, sizeLots * (fromTicks - markTicks) * instrument.quantaPerTickLot);
 }

@@ -17,14 +17,15 @@ const CHECKED_PER_TRANSACTION = 5000;
 const WEAK_AT_ONCE = 500;
 
 /**
- * Settles a mark: an account that a new mark makes bankrupt is closed against the other side, at a price between the mark
- * before and the new one, before any other command of the symbol is decided. docs/trading/liquidation.md proves what
- * follows: nobody takes out what nobody paid in.
+ * Settles a mark before any other command of the symbol is decided. An account that the new mark makes bankrupt is closed
+ * against the other side, at a price between the mark before and the new one. docs/trading/settlement.md proves the result:
+ * nobody takes out what nobody paid in.
  *
- * Most prices need no look at every position. An account that had its maintenance margin when it was last looked at cannot
- * be bankrupt while each mark has moved by less than the lowest maintenance rate since then. So a mark within a band around
- * those at which the rows stand is settled by the sweep, which brings all rows to it in the background. Accounts that were
- * below their maintenance margin are looked at before anything else. A mark beyond the band is checked at once: all positions of the losing side, while orders wait. Gains come into the margin table only after that.
+ * Most prices need no look at every position. An account that had its maintenance margin at its last look cannot be bankrupt
+ * while the mark has moved by less than the lowest maintenance rate. So a mark within that band is settled by the sweep, which
+ * brings all rows to it in the background. Accounts that were below their maintenance margin are looked at first. A mark
+ * beyond the band is checked at once: all positions of the losing side, while orders wait. Gains come into the margin table
+ * only after that.
  */
 export class MarkSettlement implements LossSettlement {
   /** The sweep: the next row, how many rows from there on may be at an older mark, and how many there were. New rows are appended. */

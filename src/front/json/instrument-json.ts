@@ -17,7 +17,7 @@ import {
   printQuantity,
 } from "../../core/protocol/instrument.ts";
 
-/** What an instrument's row shows of the symbol's state. */
+/** The part of the symbol's state that an instrument's row shows. */
 export interface InstrumentState extends OpeningState {
   readonly status: { status: TradingStatus; statusReason: string | null };
   /** 0: none, or the halt does not end by itself. */

@@ -190,7 +190,7 @@ const POSITION_SUMS = {
   feeQuanta: "number",
   liquidationFeeQuanta: "number",
   fundingQuanta: "number",
-  /** What the closed lots were sold or bought back for. A BigInt in decimal. */
+  /** The notional at which the closed lots were sold or bought back. A BigInt in decimal. */
   exitQuanta: "string",
 } as const;
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, ISOLATED, LEDGER, LIMIT, REDUCE_ONLY, SELL } from "../../../src/core/base/enums.ts";
 import { openingRatePpm } from "../../../src/core/margin/opening-rate.ts";
-import type { Actor } from "../../../src/core/protocol/actor.ts";
 import {
   AmendOrder,
   Deposit,
@@ -15,7 +14,7 @@ import {
 } from "../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Refused } from "../../../src/core/protocol/replies.ts";
-import { Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
+import { Exchange, make, recover, type Said } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 
 const ALICE = 16;
@@ -154,16 +153,9 @@ test("the recent move is known after a restart from the log or from a snapshot",
   for (const ticks of [1050, 1000]) market.price(ticks);
   market.time += 61_000;
   market.price(1000);
-  for (const way of ["log", "snapshot"]) {
+  for (const way of ["log", "snapshots"] as const) {
     const again = new Exchange([instrument(PLAIN, GUARDED)]);
-    if (way === "log") again.replay(market.log);
-    else
-      for (const id of [LEDGER, PLAIN.id]) {
-        const store = new SnapshotStore();
-        store.take(market, id);
-        store.load(again.actors.get(id) as Actor);
-      }
-    again.restored();
+    recover(again, market, way);
     assert.equal(openingRatePpm(again.symbol(PLAIN.id).state, market.time, 0), 50_000, way);
   }
 });

@@ -12,7 +12,6 @@ import {
   STOP,
   TRADING_STATUSES,
 } from "../../../src/core/base/enums.ts";
-import type { Actor } from "../../../src/core/protocol/actor.ts";
 import {
   CancelAll,
   CancelOrder,
@@ -33,7 +32,7 @@ import {
 import { IndexWentStale, TradingHalted } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Refused, type StatusView } from "../../../src/core/protocol/replies.ts";
-import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SnapshotStore } from "../support/exchange.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, recover, type Said } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 
 const MAX_AGE_MS = 10_000;
@@ -295,19 +294,12 @@ test("a price jump that nothing confirms ends when the index is stale, and then 
   assert.equal(codeOf(market.order(BOB, BUY, 117, 1)), "ok");
 });
 
-for (const way of ["the log", "a snapshot"] as const)
-  test(`a price jump that waits is known after a restart from ${way}, with the prices that agree`, () => {
+for (const way of ["log", "snapshots"] as const)
+  test(`a price jump that waits is known after a restart from the ${way}, with the prices that agree`, () => {
     const market = new Market({ breakerLimit: "0" });
     for (const ticks of [120, 121]) market.price(ticks, 1);
     const again = new Exchange([instrument(PLAIN, { breakerLimit: "0" })], LEDGER_SETTINGS, MAX_ACCOUNTS, MAX_AGE_MS);
-    if (way === "the log") again.replay(market.log);
-    else
-      for (const id of [LEDGER, PLAIN.id]) {
-        const store = new SnapshotStore();
-        store.take(market, id);
-        store.load(again.actors.get(id) as Actor);
-      }
-    again.restored();
+    recover(again, market, way);
     again.time = market.time;
     assert.equal(again.audit(PLAIN.id).digest, market.audit(PLAIN.id).digest);
     const order = { accountId: BOB, side: BUY, orderType: LIMIT, priceTicks: 96, quantityLots: 1 };

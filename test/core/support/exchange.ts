@@ -245,6 +245,18 @@ export function encode(messages: readonly Message[]): Uint8Array {
   return bytes.subarray(0, at);
 }
 
+/** Brings `again`, which is new, to the state of `exchange`: by its whole log, or by a snapshot of each actor. */
+export function recover(again: Exchange, exchange: Exchange, from: "log" | "snapshots"): void {
+  if (from === "log") again.replay(exchange.log);
+  else
+    for (const [actorId, actor] of again.actors) {
+      const store = new SnapshotStore();
+      store.take(exchange, actorId);
+      store.load(actor);
+    }
+  again.restored();
+}
+
 /** Restores an exchange from its snapshots and from its log. Both must equal it. */
 export function recoveriesOf(exchange: Exchange, instrument: Instrument): Exchange[] {
   const { id } = instrument;
