@@ -17,18 +17,19 @@ export interface AccountMargin extends Contribution {
   gains: number;
 }
 
-// The order in which an actor remembers a contribution as five numbers. The table's first columns have the same order.
+// The order in which an actor remembers a contribution as five numbers.
 export const EQUITY = 0;
 export const UNREALIZED = 1;
 export const INITIAL = 2;
 export const POSITION_INITIAL = 3;
 export const MAINTENANCE = 4;
 export const CONTRIBUTION_FIELDS = 5;
-/** One more column follows from `unrealized` of each contribution: see gainOf(). */
-export const GAINS = 5;
+// The table's columns are the same, but for two in the place of UNREALIZED: its gains and, as a positive number, its losses.
+export const GAINS = 1;
+export const LOSSES = 5;
 export const VALUE_COLUMNS = 6;
 
-/** The unrealised gain of a contribution. */
+/** The unrealised gain of a contribution; of the negative amount its loss. */
 export const gainOf = (unrealized: number): number => (unrealized > 0 ? unrealized : 0);
 
 /** min(equity − initial, equity − gains), never below 0: unrealised gains are not paid out, and losses are owed. */

@@ -1,9 +1,12 @@
 import * as fields from "./contribution.ts";
 
-const { CONTRIBUTION_FIELDS, GAINS, gainOf, UNREALIZED } = fields;
+const { EQUITY, GAINS, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED } = fields;
 
 /** A stripe is one cache line: six columns of values, and two of the sequence lock. */
 const STRIPE_COLUMNS = 8;
+
+/** Fields of a contribution that are columns of the table. */
+const SAME_COLUMNS = [EQUITY, INITIAL, POSITION_INITIAL, MAINTENANCE];
 
 /** The stripe of a thread that only reads. */
 export const NO_STRIPE = -1;
@@ -51,9 +54,10 @@ export class MarginMemory {
   /** Adds a whole contribution, five numbers of `contributed` from `offset`: for a recount into an empty table. */
   addAll(accountId: number, contributed: Float64Array, offset: number): void {
     const base = this.stripeOffset(accountId);
-    for (let column = 0; column < CONTRIBUTION_FIELDS; column++)
+    for (const column of SAME_COLUMNS)
       if (contributed[offset + column] !== 0) this.addTo(base + column, contributed[offset + column]);
-    this.addTo(base + GAINS, gainOf(contributed[offset + UNREALIZED]));
+    const unrealized = contributed[offset + UNREALIZED];
+    if (unrealized !== 0) this.addTo(base + (unrealized > 0 ? GAINS : LOSSES), Math.abs(unrealized));
   }
 
   clear(): void {

@@ -5,7 +5,7 @@ import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
 import * as lock from "./sequence-lock.ts";
 
-const { EQUITY, GAINS, gainOf, INITIAL, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
+const { EQUITY, GAINS, gainOf, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
 const { bytesPerAccount, NO_STRIPE } = memory;
 const { FILLING } = lock;
 
@@ -67,7 +67,7 @@ export class MarginTable extends MarginJournal {
     return this.total(accountId, EQUITY);
   }
   unrealized(accountId: number): number {
-    return this.total(accountId, UNREALIZED);
+    return this.total(accountId, GAINS) - this.total(accountId, LOSSES);
   }
   initial(accountId: number): number {
     return this.total(accountId, INITIAL);
@@ -98,9 +98,12 @@ export class MarginTable extends MarginJournal {
     return this.usableTotal(accountId, EQUITY) - this.usableTotal(accountId, INITIAL);
   }
 
-  /** Whether equity is below initial margin, if only because another thread's transaction is spending it right now. */
+  /**
+   * Whether equity without unrealised gains is below initial margin, if only because another thread's transaction is spending it
+   * right now.
+   */
   isShort(accountId: number): boolean {
-    return this.available(accountId) < 0;
+    return this.available(accountId) < this.usableTotal(accountId, GAINS);
   }
 
   /** See withdrawableOf(). */
@@ -119,8 +122,8 @@ export class MarginTable extends MarginJournal {
   consistent(accountId: number): Readonly<fields.AccountMargin> {
     const { consistentTotals } = this;
     consistentTotals.equity = this.consistentTotal(accountId, EQUITY);
-    consistentTotals.unrealized = this.consistentTotal(accountId, UNREALIZED);
     consistentTotals.gains = this.consistentTotal(accountId, GAINS);
+    consistentTotals.unrealized = consistentTotals.gains - this.consistentTotal(accountId, LOSSES);
     consistentTotals.initial = this.consistentTotal(accountId, INITIAL);
     consistentTotals.positionInitial = this.consistentTotal(accountId, POSITION_INITIAL);
     consistentTotals.maintenance = this.consistentTotal(accountId, MAINTENANCE);
@@ -254,12 +257,13 @@ export class MarginTable extends MarginJournal {
     const equityTaken = Math.min(0, equityChange);
     const initialAdded = Math.max(0, initialChange);
     const gainsAdded = Math.max(0, gainsChange);
-    // `contributed` remembers a gain as the unrealised profit that it is a part of.
+    // A gain ends the loss that was there.
     const unrealizedAdded = gainsAdded > 0 ? to.unrealized - contributed[offset + UNREALIZED] : 0;
+    const lossesEnded = unrealizedAdded - gainsAdded;
     this.applyNow(base + EQUITY, equityTaken);
     this.applyNow(base + INITIAL, initialAdded);
     this.applyNow(base + GAINS, gainsAdded);
-    this.applyNow(base + UNREALIZED, unrealizedAdded);
+    this.applyNow(base + LOSSES, -lossesEnded);
     const gainsBefore = this.usableTotalAfterFence(accountId, GAINS);
     const initial = this.usableTotalAfterFence(accountId, INITIAL) + Math.min(0, initialChange);
     const equity = this.usableTotalAfterFence(accountId, EQUITY) + Math.max(0, equityChange);
@@ -270,7 +274,7 @@ export class MarginTable extends MarginJournal {
       contributed[offset + UNREALIZED] = contributed[offset + UNREALIZED] + unrealizedAdded;
       return true;
     }
-    this.applyNow(base + UNREALIZED, -unrealizedAdded);
+    this.applyNow(base + LOSSES, lossesEnded);
     this.applyNow(base + GAINS, -gainsAdded);
     this.applyNow(base + INITIAL, -initialAdded);
     this.applyNow(base + EQUITY, -equityTaken);
@@ -314,18 +318,18 @@ export class MarginTable extends MarginJournal {
     const base = this.stripeOffset(accountId);
     const mustWait = !isLogged;
     const equity = to.equity - contributed[offset + EQUITY];
-    const unrealized = to.unrealized - contributed[offset + UNREALIZED];
     const gains = gainOf(to.unrealized) - gainOf(contributed[offset + UNREALIZED]);
+    const losses = gainOf(-to.unrealized) - gainOf(-contributed[offset + UNREALIZED]);
     const initial = to.initial - contributed[offset + INITIAL];
     const positionInitial = to.positionInitial - contributed[offset + POSITION_INITIAL];
     const maintenance = to.maintenance - contributed[offset + MAINTENANCE];
     if (gains > 0) this.applyNow(base + GAINS, gains);
     if (isLogged && gains > 0) this.fence(accountId);
-    if (unrealized > 0) this.applyNow(base + UNREALIZED, unrealized);
     if (equity !== 0) this.deferCredit(base + EQUITY, equity, mustWait && equity > 0);
     // Less unrealised gain is a credit: more can be withdrawn.
     if (gains < 0) this.deferCredit(base + GAINS, gains, mustWait);
-    if (unrealized < 0) this.deferCredit(base + UNREALIZED, unrealized, mustWait);
+    // Losses are only shown.
+    if (losses !== 0) this.applyNow(base + LOSSES, losses);
     if (isLogged && initial < 0) this.fence(accountId);
     if (initial !== 0) this.deferCredit(base + INITIAL, initial, mustWait && initial < 0);
     // Equity and maintenance margin wait together: liquidations divide one by the other.

@@ -20,24 +20,23 @@ export function isFarFromMark({ instrument, markTicks }: SymbolState, takerSide:
 }
 
 /**
- * Whether the row's account, or its isolated position, has less than its initial margin. Then a price, funding or a close has
- * used a part of what its orders reserved. The totals may lag behind within a transaction: an account that had its initial
- * margin can bear that all its orders near the mark are filled.
+ * Whether the row's orders may lack margin, because of one of these:
+ *
+ * - Its account, or its isolated position, has less than its initial margin. Then a price, funding or a close has used a part
+ *   of what its orders reserved.
+ * - The margin consists of unrealised gains, which must not pay for losses against the mark.
+ * - Reduce-only orders may close the position that backs others.
+ *
+ * The totals may lag behind within a transaction: an account that had its initial margin can bear that all its orders near
+ * the mark are filled.
  */
-export function isShort(state: SymbolState, row: number): boolean {
+export function mayLackMargin(state: SymbolState, row: number): boolean {
+  const { numbers } = state.positions;
+  if (numbers[row + REDUCE_ONLY_ORDERS] !== 0) return true;
   state.contributions.refreshMark(row);
   if (state.isIsolated(row) && isolatedEquity(state, row) < positionInitial(state, row)) return true;
-  return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
+  return state.marginTable.isShort(numbers[row + ACCOUNT]);
 }
-
-/**
- * Whether the row's orders may lack margin: it is short, its reduce-only orders may close the position that backs others, or
- * its margin consists of unrealised gains, which must not pay for losses against the mark.
- */
-const mayLackMargin = (state: SymbolState, row: number): boolean =>
-  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 ||
-  isShort(state, row) ||
-  settledMoney(state, row) < state.marginTable.usableInitial(state.positions.numbers[row + ACCOUNT]);
 
 /** The most that the fills of one walk may still cost a row, fees included. */
 interface MakerBudget {

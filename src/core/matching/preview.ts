@@ -1,7 +1,7 @@
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
-import { isFarFromMark, isShort, MakerSolvency } from "../margin/maker-solvency.ts";
+import { isFarFromMark, MakerSolvency, mayLackMargin } from "../margin/maker-solvency.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { LevelWalk } from "./level-walk.ts";
 import { crosses } from "./matching.ts";
@@ -37,7 +37,7 @@ const makerSolvency = new MakerSolvency(false);
 /**
  * Predicts what match() would do with a taker, and changes nothing. Writes the result to `out`, and to `details` if given.
  * It sums up price levels, which is fast. It looks at single orders only where one may not trade in full: an own order, a
- * reduce-only order, one far from the mark, or one of an account short of margin.
+ * reduce-only order, one far from the mark, or one of an account that may lack margin.
  */
 export function preview(
   state: SymbolState,
@@ -67,7 +67,7 @@ export function preview(
     price = levels.next(price)
   ) {
     const lots = Math.min(book.executableLots(price), quantityLots - out.lots);
-    if (meetsShortMaker(state, price, lots)) {
+    if (meetsWeakMaker(state, price, lots)) {
       out.lots = 0;
       out.quanta = 0;
       return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
@@ -79,12 +79,12 @@ export function preview(
   return out;
 }
 
-/** Whether a taker of `lots` meets an account that is short of margin at this price. */
-function meetsShortMaker(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
+/** Whether a taker of `lots` meets an account at this price that may lack margin. */
+function meetsWeakMaker(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
   const { book, open, orders } = state;
   let left = lots;
   for (let slot = book.first(price); left > 0 && slot !== NONE; slot = orders.next(slot)) {
-    if (isShort(state, orders.row(slot))) return true;
+    if (mayLackMargin(state, orders.row(slot))) return true;
     left -= open.shownLots(slot);
   }
   return false;

@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, IOC, REASON_INSUFFICIENT_MARGIN, REDUCE_ONLY, SELL } from "../../../src/core/base/enums.ts";
+import {
+  BUY,
+  FOK,
+  IOC,
+  REASON_FOK_UNFILLABLE,
+  REASON_INSUFFICIENT_MARGIN,
+  REDUCE_ONLY,
+  SELL,
+} from "../../../src/core/base/enums.ts";
 import { AmendOrder, DryRunOrder, PlaceOrder } from "../../../src/core/protocol/commands.ts";
 import { OrderClosed, OrderPlaced, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { Refused } from "../../../src/core/protocol/replies.ts";
+import { DryRunResult, Refused } from "../../../src/core/protocol/replies.ts";
 import { make, type Said } from "../support/exchange.ts";
 import { FineMarket } from "../support/fine-market.ts";
 
@@ -83,6 +91,29 @@ test("a resting order that was covered is canceled at its turn, when only unreal
     REASON_INSUFFICIENT_MARGIN,
   );
   assert.equal(market.usdc(winner), 550);
+});
+
+test("a fill-or-kill order that meets such an order fills whole or not at all, and the dry run says which", () => {
+  const { market, winner, accomplice, loser } = gained();
+  const seller = market.open(10_000);
+  market.order(B, winner, BUY, MARK + 10, 500);
+  market.order(B, loser, BUY, MARK + 10, 500);
+  // The 200 that were settled are lost. The order near the mark would lose 5 more.
+  market.order(B, accomplice, SELL, MARK + 2000, 1000);
+  market.order(B, winner, BUY, MARK + 2000, 1000);
+  assert.equal(market.usdc(winner), 500);
+  const order = make(PlaceOrder, {
+    accountId: seller,
+    side: SELL,
+    priceTicks: MARK + 10,
+    quantityLots: 1000,
+    timeInForce: FOK,
+  });
+  const [dryRun] = of(market.do(B, make(DryRunOrder, { order })).replies, DryRunResult);
+  assert.deepEqual(dryRun?.fills, []);
+  const { events } = market.do(B, order);
+  assert.equal(of(events, Traded).length, 0);
+  assert.equal(of(events, OrderClosed)[0]?.reason, REASON_FOK_UNFILLABLE);
 });
 
 test("a close may lose the gain that it settles, and what is settled, but no gain of another position", () => {
