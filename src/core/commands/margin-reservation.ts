@@ -196,6 +196,7 @@ export class MarginReservation {
    */
   unsettledLoss(row: number, isBuy: boolean): RefusalDetails | null {
     const { state, expected } = this;
+    if (expected.lots === 0) return null;
     const requiredQuanta = this.expectedLoss(isBuy);
     if (requiredQuanta === 0 || state.isIsolated(row)) return null;
     const settledQuanta = settledMoney(state, row);

@@ -188,7 +188,11 @@ export class OrderChecks {
     const exposed = exposedLots(state.positions.numbers, plan.row, isBuy, filledLots, restingLots, replacedLots);
     const limitLots = this.limits.positionLots(state.markTicks);
     if (exposed > limitLots) return refuses(transaction, "POSITION_LIMIT", "quantity", { limitLots });
-    if (this.refuseOpenInterest(command.quantityLots, transaction, plan.row, isBuy, filledLots, exposed)) return true;
+    // Most orders are far from the cap of the open interest, whatever part of them closes a position.
+    const isNearCap =
+      Math.max(exposed, state.openInterestLots + filledLots) > this.limits.openInterestLots(state.markTicks);
+    if (isNearCap && this.refuseOpenInterest(command.quantityLots, transaction, plan.row, isBuy, filledLots, exposed))
+      return true;
     const highestTicks = isBuy ? plan.limitTicks : Math.max(plan.marginPriceTicks, plan.bestTicks);
     return !isWithinKeyLimits(command, transaction, state, plan.row, side, exposed, highestTicks);
   }

@@ -11,9 +11,13 @@ export class IndexRange implements IndexRangeFigures {
   lowTicks: PriceTicks = 0;
   previousHighTicks: PriceTicks = 0;
   previousLowTicks: PriceTicks = 0;
+  /** The last result of movePpm(), and its time; NaN = none since the last price. Many orders come within a millisecond. */
+  private move: RatePpm = 0;
+  private moveTime: TimeMs = Number.NaN;
 
   /** `lastTicks`: the price until now, however old; 0 = none. A move from it is a move of this moment. */
   note(lastTicks: PriceTicks, ticks: PriceTicks, time: TimeMs): void {
+    this.moveTime = Number.NaN;
     const age = time - this.since;
     if (this.highTicks === 0 || age >= WINDOW_MS || age < 0) {
       const isAdjacent = age >= 0 && age < 2 * WINDOW_MS && this.highTicks !== 0;
@@ -29,6 +33,14 @@ export class IndexRange implements IndexRangeFigures {
 
   /** The largest move within the windows, as a rate of the lowest price. */
   movePpm(time: TimeMs): RatePpm {
+    if (time !== this.moveTime) {
+      this.move = this.moveAt(time);
+      this.moveTime = time;
+    }
+    return this.move;
+  }
+
+  private moveAt(time: TimeMs): RatePpm {
     const age = time - this.since;
     if (this.highTicks === 0 || age >= 2 * WINDOW_MS) return 0;
     const countsPrevious = age < WINDOW_MS && this.previousHighTicks !== 0;
@@ -38,6 +50,7 @@ export class IndexRange implements IndexRangeFigures {
   }
 
   load({ since, highTicks, lowTicks, previousHighTicks, previousLowTicks }: Readonly<IndexRangeFigures>): void {
+    this.moveTime = Number.NaN;
     this.since = since;
     this.highTicks = highTicks;
     this.lowTicks = lowTicks;
