@@ -28,8 +28,9 @@ export function mayFundTake(state: SymbolState, fundRow: number, lots: QuantityL
 
 /**
  * The largest position of the fund, in quanta of notional. Unless it is set, it is so small that most steps of the mark cost
- * less than the rest of the allowance. The settlement of the mark takes the cost of a larger step from the other side. With the positions in other symbols it is not larger than the fund's equity: beyond that, the ledger gates
- * withdrawals. `heldQuanta`: the notional of the present position. Right after readConsistent() of the fund.
+ * less than the rest of the allowance. The settlement of the mark takes the cost of a larger step from the other side. With
+ * the positions in other symbols it is not larger than the fund's equity: beyond that, the ledger gates withdrawals.
+ * `heldQuanta`: the notional of the present position. Right after readConsistent() of the fund.
  */
 function mostNotional(state: SymbolState, heldQuanta: Quanta): Quanta {
   const { instrument, marginTable } = state;

@@ -12,13 +12,8 @@ import { lotsBeyondLimits } from "./fund-limits.ts";
 import { closeInBook } from "./house-order.ts";
 import { transferPosition } from "./position-transfer.ts";
 
-/** The fund sells at most this part of the price band away from the mark: a tenth, and only if it gets back its cost. */
+/** The fund sells at most this part of the price band away from the mark: a tenth. */
 const BAND_DIVISOR = 10;
-/**
- * At a loss it sells at most this part of the lowest maintenance rate away: a quarter. A position mostly brings more than that
- * along. So an attacker who lets accounts fail cannot buy back from the fund for less than these accounts lost.
- */
-const MARGIN_DIVISOR = 4;
 
 /**
  * Closes a fifth of the fund's position, once a scan. The fund keeps what nobody bids for near the mark, within its limits.
@@ -44,21 +39,18 @@ export function unwindFund(state: SymbolState, transaction: Transaction, queue: 
 }
 
 /**
- * The worst price at which the fund closes a position of `costQuanta`: within the band if that recovers the cost, else near
- * the fair price. Fair is the better one of index and mark. Otherwise an attacker could hold the mark on one side of the
- * index while accounts fail, and on the other while the fund sells.
+ * The worst price at which the fund closes a position of `costQuanta`: where it gets back its cost, near the mark. It does not
+ * sell at a loss. So an attacker who lets accounts fail cannot buy back from the fund for less than these accounts lost.
  */
 function worstUnwindTicks(
-  { instrument, indexTicks, markTicks }: SymbolState,
+  { instrument, markTicks }: SymbolState,
   sizeLots: QuantityLots,
   costQuanta: Quanta,
 ): PriceTicks {
-  const { maxPriceTicks, priceBandPpm, riskTiers } = instrument;
-  const fairTicks = sizeLots > 0 ? Math.max(indexTicks, markTicks) : Math.min(indexTicks, markTicks);
+  const { maxPriceTicks, priceBandPpm } = instrument;
   const costTicks = breakEvenTicks(instrument, sizeLots, costQuanta);
-  const nearTicks = Math.floor((markTicks * riskTiers[0].maintenanceMarginPpm) / MARGIN_DIVISOR / PPM);
   const farTicks = Math.floor((markTicks * priceBandPpm) / BAND_DIVISOR / PPM);
   return sizeLots > 0
-    ? Math.max(1, markTicks - farTicks, Math.min(fairTicks - nearTicks, costTicks))
-    : Math.min(maxPriceTicks, markTicks + farTicks, Math.max(fairTicks + nearTicks, costTicks));
+    ? Math.max(1, markTicks - farTicks, costTicks)
+    : Math.min(maxPriceTicks, markTicks + farTicks, costTicks);
 }

@@ -1,4 +1,4 @@
-import { ACCOUNT, NONE, SIZE } from "../base/columns.ts";
+import { ACCOUNT, COST, FUNDING, NONE, SIZE } from "../base/columns.ts";
 import { BUY, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, MODE_CANCEL_ONLY, REASON_LIQUIDATION, SELL } from "../base/enums.ts";
 import { type PriceTicks, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import { bankruptcyTicks } from "../liquidation/close-plan.ts";
@@ -30,7 +30,7 @@ export function mayBeBankrupt(state: SymbolState, row: number): boolean {
   const n = state.positions.numbers;
   if (n[row + SIZE] === 0) return false;
   if (state.isIsolated(row)) return isolatedEquity(state, row) < 0;
-  if (n[row + ACCOUNT] === INSURANCE_ACCOUNT && fundAllowance(state) < 0) return true;
+  if (n[row + ACCOUNT] === INSURANCE_ACCOUNT && fundSurplus(state, row) < 0) return true;
   const owed = state.funding.owingCount === 0 ? 0 : Math.min(0, owedFunding(state, row));
   return state.marginTable.equityAfterFence(n[row + ACCOUNT]) + owed < 0;
 }
@@ -45,7 +45,7 @@ export function maintenanceSurplus(state: SymbolState, row: number): Quanta {
   if (state.isIsolated(row)) return isolatedEquity(state, row) - positionMaintenance(state, row);
   const account = n[row + ACCOUNT];
   const surplus = state.marginTable.equityAfterFence(account) - state.marginTable.maintenance(account);
-  return account === INSURANCE_ACCOUNT ? Math.min(surplus, fundAllowance(state)) : surplus;
+  return account === INSURANCE_ACCOUNT ? Math.min(surplus, fundSurplus(state, row)) : surplus;
 }
 
 /**
@@ -70,8 +70,8 @@ export function settleBankrupt(
   const isIsolated = state.isIsolated(row);
   if (!isIsolated && !state.marginTable.claim(n[row + ACCOUNT])) return BUSY;
   payFunding(state, transaction, row);
-  const equity = isIsolated ? isolatedEquity(state, row) : spendable(state, row);
   const gainQuanta = stepGain(state, sizeLots, worstTicks);
+  const equity = isIsolated ? isolatedEquity(state, row) : spendable(state, row, gainQuanta);
   // Without a loss here, another symbol's step or funding is the cause: that is settled there, or by the next scan.
   if (equity >= 0 || gainQuanta === 0) return SETTLED;
   closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
@@ -91,16 +91,32 @@ export function settleBankrupt(
 }
 
 /**
- * The most that the cross account may still lose, in quanta, with all that this transaction has done. It is the equity, and
- * for the insurance fund no more than its allowance in this symbol. To be called right after claim().
+ * The most that the cross account may still lose, in quanta, with all that this transaction has done. It is the equity. The
+ * insurance fund may lose the gain of its position, no more than its allowance, and nothing more in this step if its position
+ * stood at a loss before: `lossQuanta` is its loss of the step. To be called right after claim().
  */
-function spendable(state: SymbolState, row: number): Quanta {
+function spendable(state: SymbolState, row: number, lossQuanta: Quanta): Quanta {
   const account = state.positions.numbers[row + ACCOUNT];
   state.contributions.refresh(row);
   state.marginTable.useDeferred();
   const { equity } = state.marginTable.consistent(account);
-  return account === INSURANCE_ACCOUNT ? Math.min(equity, fundAllowance(state)) : equity;
+  if (account !== INSURANCE_ACCOUNT) return equity;
+  const lossBefore = Math.min(0, fundGain(state, row) + lossQuanta);
+  return Math.min(equity, fundAllowance(state), fundGain(state, row) - lossBefore);
 }
+
+/**
+ * The unrealised gain of the fund's position with the funding that it has paid, in quanta; negative = a loss. The takeovers
+ * bring it. If the fund could lose more, a coalition would let accounts fail that are about to lose, and take the other side.
+ */
+function fundGain({ positions, markTicks, instrument }: SymbolState, row: number): Quanta {
+  const n = positions.numbers;
+  const unrealized = n[row + SIZE] * markTicks * instrument.quantaPerTickLot - n[row + COST];
+  return unrealized + Math.min(0, n[row + FUNDING]);
+}
+
+/** Negative when the fund's position may have lost more than it may. */
+const fundSurplus = (state: SymbolState, row: number): Quanta => Math.min(fundAllowance(state), fundGain(state, row));
 
 /** The gain of the position's other side since the mark was `fromTicks`, in quanta; 0 if it has lost. */
 function stepGain({ markTicks, instrument }: SymbolState, sizeLots: QuantityLots, fromTicks: PriceTicks): Quanta {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { COST } from "../../../src/core/base/columns.ts";
 import {
   EXEC_ADL,
   EXEC_LIQUIDATION,
@@ -176,18 +177,21 @@ test("the fund sells what it took over near the mark, a fifth at each scan", () 
   }
 });
 
-test("the fund does not sell for less because a lone quoter has moved the mark", () => {
+test("the fund does not sell below its cost because a lone quoter has moved the mark", () => {
   for (const side of [BUY, SELL]) {
     const { markets, btc, makers } = isolated(1000, 100, 10_000, side);
     markets.fund(1_000_000);
-    moveTo(markets, side === BUY ? 644_500 : 655_500, makers);
+    const index = side === BUY ? 644_500 : 655_500;
+    moveTo(markets, index, makers);
     markets.tick();
     const sign = side === BUY ? 1 : -1;
     assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000);
-    // The index moves against it, and one owner alone trades in the book, 0.2 % further.
-    const index = 650_000 - sign * 8000;
+    const row = btc.state.positions.find(INSURANCE_ACCOUNT);
+    const costTicks = btc.state.positions.numbers[row + COST] / (sign * 1000 * btc.state.instrument.quantaPerTickLot);
+    assert.ok(sign * (index - costTicks) >= 1000, `cost ${costTicks}`);
+    // One owner alone trades in the book, 0.15 % from the index.
     for (let i = 0; i < 150; i++) {
-      const ticks = index - sign * 1400;
+      const ticks = index - sign * 960;
       markets.order(btc, makers[0], SELL, ticks, 1);
       markets.order(btc, makers[1], BUY, ticks, 1);
       markets.order(btc, makers[0], SELL, ticks + 1, 1);
@@ -196,9 +200,9 @@ test("the fund does not sell for less because a lone quoter has moved the mark",
       for (const accountId of makers) markets.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
     const { markTicks } = btc.state;
-    assert.ok(sign * (index - markTicks) > index * 0.0018, `mark ${markTicks}`);
-    // At a loss it sells a quarter of the maintenance margin from the index, not from that mark.
-    const limit = index - sign * Math.floor((markTicks * 0.004) / 4);
+    assert.ok(sign * (index - markTicks) > 800, `mark ${markTicks}`);
+    // With the fee of 0.05 %.
+    const limit = sign > 0 ? Math.ceil(costTicks / 0.9995) : Math.floor(costTicks / 1.0005);
     markets.order(btc, makers[1], side, limit - sign, 5000);
     markets.tick();
     assert.equal(markets.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");

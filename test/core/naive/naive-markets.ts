@@ -213,6 +213,13 @@ export class NaiveMarkets extends Markets {
   private liquidate(symbol: NaiveSymbol, account: number, orderId: number, priceTicks: number): void {
     const position = symbol.of(account);
     const { size } = position;
+    if (account === INSURANCE_ACCOUNT) {
+      const worst = settlementPrice(symbol.terms, size, symbol.mark, symbol.markBefore, this.spareOfFund(symbol));
+      this.bankruptcy = BigInt(priceTicks);
+      // The allowance of the hour may be smaller than what the position has gained.
+      assert.ok(size > 0n ? this.bankruptcy >= worst : this.bankruptcy <= worst, `order ${orderId} of the fund`);
+      return this.count("of the fund");
+    }
     const support = symbol.supportOf(position, this.money.of(account));
     const isSettled = this.isSettling && support.equity < 0n;
     const price = isSettled
@@ -221,6 +228,15 @@ export class NaiveMarkets extends Markets {
     same("price", priceTicks, price, `liquidation order ${orderId} of ${account}`);
     this.bankruptcy = price;
     this.count(isSettled ? "bankrupt" : "liquidation orders");
+  }
+
+  /** The most that the fund's position may lose against the mark: its gain, and nothing of a step before which it had none. */
+  private spareOfFund(symbol: NaiveSymbol): bigint {
+    const position = symbol.of(INSURANCE_ACCOUNT);
+    const { size } = position;
+    const gain = symbol.unrealized(position) + least(0n, position.openFunding);
+    const step = most(0n, size * (symbol.markBefore - symbol.mark)) * symbol.terms.perTickLot;
+    return gain - least(0n, gain + step);
   }
 
   /** Only of what the price is better than the bankruptcy price. */
@@ -248,7 +264,11 @@ export class NaiveMarkets extends Markets {
     const where = `transfer ${event.tradeId} from ${accountId} to ${counterpartyId}`;
     if (lost < -(this.isSettling ? gain : 0n))
       assert.fail(`${where}: the other side loses ${-lost}, its gain is ${gain}`);
-    if (accountId === INSURANCE_ACCOUNT) return this.count("of the fund");
+    if (accountId === INSURANCE_ACCOUNT) {
+      const most = this.isSettling ? (this.spareOfFund(symbol) * lots) / abs(size) : 0n;
+      assert.ok(lost <= most + MOST_ROUNDED, `${where}: the fund loses ${lost}, by the documents at most ${most}`);
+      return this.count("of the fund");
+    }
     const share =
       equity >= 0n
         ? (equity * symbol.positionMaintenance(position) * lots) / (maintenance * abs(size))

@@ -67,36 +67,35 @@ for (const sign of [1, -1])
 test("another hour brings another allowance, from what the fund has then", () => {
   const { market, winner } = losers(3, 10_000);
   fall(market, 1, 1400);
-  // What it holds loses with the next price of the same hour: 1999 lots more, and the allowance is used up.
   assert.deepEqual([market.size(A, INSURANCE_ACCOUNT), allowance(market)], [2000, 19.2]);
   const more = market.open(100);
   market.deal(A, winner, more, 1000);
   market.time = (Math.floor(market.time / HOUR_MS) + 1) * HOUR_MS;
   market.price(A, MARK - 1400);
   assert.equal(allowance(market), 99.2);
-  // It loses 60 on what it holds, so 39.1 are left for the rest of the hour: enough for a deficit of 20.
+  // The other side closes what it holds, at the mark before.
   const events = fall(market, 1, 1700);
-  assert.deepEqual(receivers(events), []);
-  assert.equal(Math.round(allowance(market) * 10), 386);
+  assert.deepEqual(receivers(events), [winner]);
+  assert.equal(allowance(market), 99.2);
 });
 
-test("a step that costs more than the allowance closes all that it holds, and the other side bears what is beyond", () => {
+test("a step against a position of the fund that stands at a loss closes it at the mark before, and costs it nothing", () => {
   const { market, winner } = losers(2, 10_000);
   fall(market, 1, 1400);
   assert.equal(market.size(A, INSURANCE_ACCOUNT), 2000);
   const before = market.usdc(INSURANCE_ACCOUNT) + market.usdc(winner);
   const won = market.usdc(winner);
   const events = fall(market, 1, 1520);
-  // The step costs 24, and 19.2 are left.
+  // It has paid deficits of 80, and the step of 24 is not its loss.
   const [transfer, ...more] = transfersIn(events);
   assert.deepEqual(
     [more.length, transfer?.accountId, transfer?.counterpartyId, transfer?.quantityLots, transfer?.execType],
     [0, INSURANCE_ACCOUNT, winner, 2000, EXEC_ADL],
   );
-  assert.ok(Math.abs((transfer?.quanta ?? 0) - (2 * 9848e6 + 5.04e6)) < 1000, String(transfer?.quanta));
+  assert.equal(transfer?.quanta, 2 * 9860e6);
   assert.ok(market.usdc(winner) >= won, "a part of its gain of the step");
   assert.equal(market.usdc(INSURANCE_ACCOUNT) + market.usdc(winner), before);
-  assert.ok(Math.abs(allowance(market)) < 0.1, String(allowance(market)));
+  assert.equal(allowance(market), 19.2);
   assert.deepEqual(market.audit(A).faults, []);
 });
 
@@ -137,18 +136,18 @@ test("what makes its position smaller it may always take, as far as its allowanc
 });
 
 test("a price that carries its position over the cap makes it close the excess at the mark", () => {
-  // Two shorts at the mark of 10,080 are worth 20,160. At 10,400 they are worth 20,800: 76 lots too many, and more.
-  const { market, winner } = losers(2, 1_000_000, -1, { fundMaxNotional: "20500" });
-  fall(market, -1, 980);
+  // Two longs at the mark of 9902 are worth 19,804. At 10,400 they are worth 20,800: 28 lots too many, and a part of one.
+  const { market, winner } = losers(2, 1_000_000, 1, { fundMaxNotional: "20500" });
+  fall(market, 1, 980);
   scan(market);
   scan(market);
-  assert.equal(market.size(A, INSURANCE_ACCOUNT), -2000);
-  fall(market, -1, 4000);
+  assert.equal(market.size(A, INSURANCE_ACCOUNT), 2000);
+  fall(market, 1, -4000);
   const before = [INSURANCE_ACCOUNT, winner].map((accountId) => market.usdc(accountId));
   const [transfer, ...more] = transfersIn(scan(market));
   const most = Math.floor((20_500 * 1000) / 10_400);
   assert.deepEqual([transfer?.accountId, transfer?.quantityLots, more.length], [INSURANCE_ACCOUNT, 2000 - most, 0]);
-  assert.equal(market.size(A, INSURANCE_ACCOUNT), -most);
+  assert.equal(market.size(A, INSURANCE_ACCOUNT), most);
   assert.deepEqual(
     [INSURANCE_ACCOUNT, winner].map((accountId) => market.usdc(accountId)),
     before,

@@ -184,7 +184,7 @@ export function forgetTrades(markets: Markets): void {
 /** An account takes over the insurance fund's position, at the best prices that it can get from the fund. */
 export function takeFromFund(markets: Markets, accountId: number): void {
   const [btc] = markets.symbols;
-  for (let tenths = 60; tenths >= 0; tenths--)
+  for (let tenths = 60; tenths >= -20; tenths--)
     for (let size = 0; size !== markets.size(btc, INSURANCE_ACCOUNT); ) {
       size = markets.size(btc, INSURANCE_ACCOUNT);
       const away = Math.sign(size) * tenths * 1e-4;

@@ -27,10 +27,10 @@ export interface ArenaOptions {
 }
 
 /**
- * The most that a coalition may take: nothing; what the fund may lose in a symbol within an hour; or, with that, what honest winners
- * have gained in a step beyond the margin of those that lost.
+ * The most that a coalition may take: nothing; or the loss of the fund in a symbol within an hour, with the gain of honest winners
+ * in a step beyond the margin of those that lost.
  */
-export type Bound = "NOTHING" | "ALLOWANCE" | "GAINS_OF_THE_STEP";
+export type Bound = "NOTHING" | "GAINS_OF_THE_STEP";
 
 /** The outcome of an attack, in USDC. */
 interface Verdict {
@@ -261,9 +261,8 @@ export class Arena {
     assert.ok(lowestFund >= 0, `the fund was below zero: ${text}`);
     assert.ok(lowestEquity >= -ROUNDING, `an account is below zero: ${text}`);
     assert.ok(honestLoss <= ROUNDING, `an honest account lost more than the gain of a step: ${text}`);
-    const allowance = bound === "NOTHING" ? 0 : this.fundSeed * FUND_LOSS_RATE;
-    const gains = bound === "GAINS_OF_THE_STEP" ? haircut : 0;
-    assert.ok(take <= gains + allowance + ROUNDING, `the coalition has taken money: ${text}`);
+    const most = bound === "NOTHING" ? 0 : haircut + this.fundSeed * FUND_LOSS_RATE;
+    assert.ok(take <= most + ROUNDING, `the coalition has taken money: ${text}`);
     assert.ok(lowestFund >= this.fundSeed * (1 - FUND_LOSS_RATE) - ROUNDING, `the fund lost too much: ${text}`);
     return text;
   }
