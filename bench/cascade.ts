@@ -10,12 +10,12 @@ const POSITIONS = [1000, 10_000, 100_000];
 const PRICES = 21;
 /** One lot is 65 USDC: this deposit covers 10x leverage and a little more. */
 const THIN_DEPOSIT_QUANTA = 7_000_000;
-const FALLS = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7];
+const FALLS = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 const TICKS_PER_FALL = 4;
 
 /**
  * The cost of a new mark price in a market with many positions: how long until all positions use it, and how long a
- * single transaction of that may delay an order. Then the same while prices fall by 30 % and every long is liquidated.
+ * single transaction of that may delay an order. Then the same while prices fall by 40 % and every long is closed.
  */
 export function benchCascade(rounds: number): Row[] {
   const rows = (what: string, measure: (positions: number) => number): Row[] =>
@@ -23,9 +23,12 @@ export function benchCascade(rounds: number): Row[] {
   return [
     ...rows("one price, until all positions are at it", (positions) => median(markUpdates(positions).map(sum))),
     ...rows("one price, transactions behind which orders wait, p99", (positions) => p99(markUpdates(positions).flat())),
-    ...rows("30 % fall, one liquidation", (positions) => fallingPrices(positions).eachUs),
-    ...rows("30 % fall, transactions behind which orders wait, p99", (positions) =>
+    ...rows("40 % fall, one position closed", (positions) => fallingPrices(positions).eachUs),
+    ...rows("40 % fall, transactions behind which orders wait, p99", (positions) =>
       p99(fallingPrices(positions).transactionsUs),
+    ),
+    ...rows("40 % fall, the longest wait of an order", (positions) =>
+      Math.max(...fallingPrices(positions).transactionsUs),
     ),
   ];
 }
@@ -86,14 +89,13 @@ function markUpdates(positions: number): number[][] {
 function fallingPrices(positions: number): { eachUs: number; transactionsUs: number[] } {
   const core = marketWithPositions(positions, THIN_DEPOSIT_QUANTA);
   const { state } = core.actor;
-  const before = state.nextOrderSerial;
   const transactionsUs: number[] = [];
   for (const share of FALLS) {
     transactionsUs.push(...runToEnd(core, price(Math.round(MID_TICKS * share))));
     for (let look = 0; look < TICKS_PER_FALL; look++) transactionsUs.push(...runToEnd(core, { type: Tick.code }));
   }
-  // Each liquidation is one order of the exchange.
-  const liquidations = state.nextOrderSerial - before;
-  if (liquidations < positions / 2) throw new Error(`only ${liquidations} of ${positions / 2} longs were liquidated`);
-  return { eachUs: sum(transactionsUs) / liquidations, transactionsUs };
+  // Nobody bids, so the shorts take the longs, and both are gone.
+  const closed = positions - state.positions.open.length;
+  if (closed < positions) throw new Error(`only ${closed} of ${positions} positions were closed`);
+  return { eachUs: sum(transactionsUs) / closed, transactionsUs };
 }

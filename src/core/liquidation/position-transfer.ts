@@ -18,6 +18,13 @@ const transferred = blank(PositionTransferred);
 /** How many positions of the other side one step may close. */
 const COUNTERPARTIES_PER_STEP = 50;
 
+/** Rows to close against before all others, in this order, and the most lots of each. Those before `next` are done. */
+export interface TracedRows {
+  readonly rows: readonly number[];
+  readonly lots: QuantityLots[];
+  next: number;
+}
+
 /** Lots that are still to be transferred, and the notional for which they go: all parts have the same price. */
 interface Remainder {
   lots: QuantityLots;
@@ -27,14 +34,14 @@ interface Remainder {
 /**
  * Transfers `lots` of a row's position at the bankruptcy price, in this order:
  *
- *     1. against the accounts that the position was taken from lately (`first`: the most lots of each row);
+ *     1. against the accounts that the position was taken from lately (`first`);
  *     2. to the insurance fund, within its limits;
  *     3. against positions of the other side by rank (auto-deleveraging).
  *
  * `equityShare` is the equity that the lots bring along; if negative, the loss that the receivers take against the mark. The
  * caller must see to it that this loss is a part of what the other side has gained by the last step of the mark. A step takes
- * a limited number of positions, and the next one continues. Returns false if another thread is changing the fund: then the
- * next step continues, too.
+ * a limited number of positions, and the next one continues. Returns false if another thread is changing the fund, or if the
+ * transaction became long before the traced accounts were through: then the next step continues, too.
  */
 export function transferPosition(
   state: SymbolState,
@@ -43,14 +50,14 @@ export function transferPosition(
   row: number,
   lots: QuantityLots,
   equityShare: Quanta,
-  first?: Map<number, QuantityLots>,
+  first?: TracedRows,
 ): boolean {
   const { positions, marginTable, instrument, markTicks } = state;
   const isLong = positions.numbers[row + SIZE] > 0;
   const value = lots * markTicks * instrument.quantaPerTickLot;
   // A long is sold below its value by its equity, a short bought back above it.
   const rest: Remainder = { lots, quanta: isLong ? value - equityShare : value + equityShare };
-  if (first !== undefined) closeTraced(state, transaction, row, rest, first);
+  if (first !== undefined && !closeTraced(state, transaction, row, rest, first)) return false;
   if (rest.lots === 0) return true;
   if (row !== positions.find(INSURANCE_ACCOUNT)) {
     const fund = refreshFund(state);
@@ -83,23 +90,25 @@ function transferToFund(
   return isPaid;
 }
 
-/** Closes against the traced accounts, and counts down what each of them owes. */
+/** Closes against the traced accounts, and counts down the lots that each of them owes. Returns false if some are left for later. */
 function closeTraced(
   state: SymbolState,
   transaction: Transaction,
   row: number,
   rest: Remainder,
-  traced: Map<number, QuantityLots>,
-): void {
-  for (const [counterparty, mostLots] of traced) {
-    if (rest.lots === 0 || state.progress.isHalfLong) return;
+  traced: TracedRows,
+): boolean {
+  const { rows, lots } = traced;
+  while (rest.lots > 0 && traced.next < rows.length) {
+    if (state.progress.isHalfLong) return false;
+    const at = traced.next;
     const before = rest.lots;
-    closeAgainst(state, transaction, row, counterparty, mostLots, rest);
-    const leftLots = mostLots - (before - rest.lots);
-    // An account that holds nothing on the other side any more is not met again.
-    if (leftLots === 0 || before === rest.lots) traced.delete(counterparty);
-    else traced.set(counterparty, leftLots);
+    closeAgainst(state, transaction, row, rows[at], lots[at], rest);
+    lots[at] -= before - rest.lots;
+    // If lots of both are left, it holds nothing on the other side any more, and is not met again.
+    if (lots[at] === 0 || rest.lots > 0) traced.next++;
   }
+  return true;
 }
 
 /** Closes up to `mostLots` of the rest against a position of the other side. */

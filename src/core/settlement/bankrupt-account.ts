@@ -4,7 +4,7 @@ import { type PriceTicks, proportion, type Quanta, type QuantityLots } from "../
 import { bankruptcyTicks } from "../liquidation/close-plan.ts";
 import type { DeleveragingQueue } from "../liquidation/deleveraging.ts";
 import { closeInBook } from "../liquidation/house-order.ts";
-import { transferPosition } from "../liquidation/position-transfer.ts";
+import { type TracedRows, transferPosition } from "../liquidation/position-transfer.ts";
 import { fundAllowance } from "../margin/deficit.ts";
 import { owedFunding, payFunding } from "../margin/funding-payment.ts";
 import { isolatedEquity } from "../margin/isolated.ts";
@@ -18,7 +18,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
 export const SETTLED = 0;
 /** A part is done, and the next transaction goes on. */
 export const STEPPED = 1;
-/** Another thread is changing the account or the fund: nothing was done. */
+/** Another thread is changing the account or the fund, or the transaction is long: nothing was done. */
 export const BUSY = 2;
 export type SettlementOutcome = typeof SETTLED | typeof STEPPED | typeof BUSY;
 
@@ -61,7 +61,7 @@ export function settleBankrupt(
   queue: DeleveragingQueue,
   row: number,
   worstTicks: PriceTicks,
-  traced: Map<number, QuantityLots>,
+  traced: TracedRows,
 ): SettlementOutcome {
   const { positions } = state;
   const n = positions.numbers;
@@ -82,9 +82,10 @@ export function settleBankrupt(
   // and the other side pays only what is left. An isolated position returns what better prices bring.
   if (!isIsolated && restLots > 0 && restLots < lots) return STEPPED;
   const restShare = proportion(equityShare, restLots, lots);
-  const isFundFree = restLots === 0 || transferPosition(state, transaction, queue, row, restLots, restShare, traced);
+  const isTransferable =
+    restLots === 0 || transferPosition(state, transaction, queue, row, restLots, restShare, traced);
   const leftLots = Math.abs(positions.numbers[row + SIZE]);
-  if (!isFundFree && leftLots === lots) return BUSY;
+  if (!isTransferable && leftLots === lots) return BUSY;
   // Nothing was closed, and nothing is left to try: there is no other side. Only a fault brings that about, and it must not
   // block the symbol.
   return leftLots === 0 || (leftLots === lots && restLots !== 0) ? SETTLED : STEPPED;

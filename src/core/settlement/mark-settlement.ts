@@ -1,8 +1,9 @@
 import { NONE, SIZE } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT } from "../base/enums.ts";
-import { PPM, type PriceTicks, type QuantityLots, type TimeMs } from "../base/units.ts";
+import { PPM, type PriceTicks, type TimeMs } from "../base/units.ts";
 import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
 import type { LossSettlement } from "../liquidation/liquidation.ts";
+import type { TracedRows } from "../liquidation/position-transfer.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { TRACED_MS } from "../state/recent-fills.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -46,7 +47,7 @@ export class MarkSettlement implements LossSettlement {
   /** Rows that may be bankrupt, each with the worst price for the other side at which it may be closed. */
   private readonly suspects = new Map<number, PriceTicks>();
   /** Of this settlement, for bankrupt longs and shorts: see traceCounterparties(). */
-  private readonly tracedBySide: (Map<number, QuantityLots> | null)[] = [null, null];
+  private readonly tracedBySide: (TracedRows | null)[] = [null, null];
   private readonly queue = new DeleveragingQueue();
 
   /** The mark has moved away from `fromTicks`, which it had since `fromTime`. */
@@ -218,10 +219,13 @@ export class MarkSettlement implements LossSettlement {
     }
   }
 
-  private traced(state: SymbolState, row: number, { time }: Transaction): Map<number, QuantityLots> {
+  private traced(state: SymbolState, row: number, { time }: Transaction): TracedRows {
     const isLong = state.positions.numbers[row + SIZE] > 0;
     const side = isLong ? 0 : 1;
-    const traced = this.tracedBySide[side] ?? traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
+    const known = this.tracedBySide[side];
+    if (known !== null) return known;
+    const lotsOf = traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
+    const traced = { rows: [...lotsOf.keys()], lots: [...lotsOf.values()], next: 0 };
     this.tracedBySide[side] = traced;
     return traced;
   }
