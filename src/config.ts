@@ -1,6 +1,7 @@
 import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
+import { checkOperators, hasOperator } from "./config/operators.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
@@ -117,8 +118,11 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
       throw new ConfigError(
         `instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for; lower it or raise ringBytes`,
       );
-  if (config.priceSource === "operator" && config.operatorToken === "")
+  checkOperators(config);
+  if (config.priceSource === "operator" && !hasOperator(config))
     warnings.push("priceSource is operator but operatorToken is empty: nobody can set an index price");
+  if (config.operatorPort !== 0 && !hasOperator(config) && config.metricsToken === "")
+    warnings.push("operatorPort is set but there is neither an operator nor a metricsToken: nobody can use it");
   if (config.priceSource === "feed") checkFeed(config);
   warnings.push(...warningsOfAge(config));
   const actors = config.instruments.length + 1;

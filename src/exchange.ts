@@ -5,7 +5,9 @@ import type { Config } from "./config.ts";
 import type { PriceTicks } from "./core/base/units.ts";
 import { Auth } from "./front/auth/auth.ts";
 import { Limits } from "./front/auth/limits.ts";
+import { Operators } from "./front/auth/operators.ts";
 import { Wallets } from "./front/auth/wallet.ts";
+import { ApiError } from "./front/common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "./front/common/paths.ts";
 import { ClientOrderIds } from "./front/exchange/client-order-ids.ts";
 import { Credentials } from "./front/exchange/credentials.ts";
@@ -18,7 +20,8 @@ import { Transfers } from "./front/exchange/transfers.ts";
 import { authorityOf } from "./front/http/addresses.ts";
 import type { Call } from "./front/http/call.ts";
 import { listen, type Server } from "./front/http/server.ts";
-import { createApi } from "./front/routes/api.ts";
+import type { SocketHandlers } from "./front/http/sockets.ts";
+import { createApis } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
 import { WebSocketApi } from "./front/websocket/websocket-api.ts";
@@ -27,6 +30,8 @@ import { requireMatchingSecret, Vault } from "./store/files/vault.ts";
 import { History } from "./store/history/history.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Of the listener of operators. Clients of the public one cannot use them up. */
+const MAX_OPERATOR_CONNECTIONS = 64;
 
 export interface ExchangeParts {
   config: Config;
@@ -41,6 +46,8 @@ export interface ExchangeParts {
 /** The running HTTP and WebSocket API. */
 export interface Exchange {
   readonly url: string;
+  /** Where operators send their requests: `url`, unless there is a second listener. */
+  readonly operatorUrl: string;
   readonly socketUrl: string;
   /** The instrument's mark price in ticks; 0 before its first price. */
   markTicksOf(instrumentId: number): PriceTicks;
@@ -62,7 +69,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { market, history, transfers, solvency, auth, limits } = caches;
   // The WebSocket API and the server need each other, and the API needs the server's port.
   let server: Server;
-  let api: (call: Call) => void;
+  let apis: ReturnType<typeof createApis>;
   let trade: TradingHandler;
   const webSocketApi = new WebSocketApi({
     ...{ engine: host, market, transfers, history, auth, limits, log },
@@ -75,20 +82,23 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     host: config.host,
     port: config.port,
     socketPath: SOCKET_PATH,
-    onCall: (call) => api(call),
+    onCall: (call) => apis.open(call),
     sockets: webSocketApi,
     log,
   });
+  const operatorServer = await listenForOperators(config, (call) => apis.operators(call), log);
   let ready = false;
   const authority = authorityOf(config.host, server.port);
   const context = createContext(parts, caches, authority, () => ready);
-  api = createApi(context, auth, version);
+  apis = createApis(context, auth, version, operatorServer !== null);
   trade = createTradingHandler(context);
   webSocketApi.start();
   logHalts(host, log, solvency.gate);
   haltOnUnsoundLedger(host);
+  const operatorAuthority = operatorServer === null ? authority : authorityOf(config.operatorHost, operatorServer.port);
   return {
     url: `http://${authority}${BASE_PATH}`,
+    operatorUrl: `http://${operatorAuthority}${BASE_PATH}`,
     socketUrl: `ws://${authority}${SOCKET_PATH}`,
     markTicksOf: (instrumentId) => market.symbol(instrumentId).markTicks,
     setReady() {
@@ -97,11 +107,34 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     async close() {
       ready = false;
       await webSocketApi.stop();
-      await server.close();
+      await Promise.all([server.close(), operatorServer?.close()]);
       await webSocketApi.waitForCancels();
     },
     closeDatabase: () => database.close(),
   };
+}
+
+/** The listener of operators has no WebSocket. */
+const NO_SOCKETS: SocketHandlers = {
+  admit() {
+    throw new ApiError("NOT_FOUND");
+  },
+  open() {},
+  message() {},
+  control() {},
+  drain() {},
+  close() {},
+};
+
+/** Null if the operator's endpoints are on the public listener. */
+async function listenForOperators(
+  { operatorHost: host, operatorPort: port }: Config,
+  onCall: (call: Call) => void,
+  log: Logger,
+): Promise<Server | null> {
+  if (port === 0) return null;
+  const maxConnections = MAX_OPERATOR_CONNECTIONS;
+  return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, maxConnections });
 }
 
 type Caches = Awaited<ReturnType<typeof openCaches>>;
@@ -123,7 +156,7 @@ async function openCaches({ config, secret, host }: ExchangeParts, history: Hist
   const vault = new Vault(secret);
   requireMatchingSecret(config.data, vault, credentials.allKeys());
   const clientOrderIds = await ClientOrderIds.open(host);
-  const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
+  const auth = new Auth({ credentials, vault, operators: new Operators(config) });
   return {
     history,
     market,

@@ -32,6 +32,7 @@ export async function serve(
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
+  if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
   const lockError = await lockDataFolder(config.data, "give another --data");
   if (lockError !== null)
     log.warn(

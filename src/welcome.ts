@@ -51,7 +51,7 @@ const indexPriceLines = (url: string, symbol: string): string[] => [
 
 /** The text that is printed when the exchange is ready: its addresses and commands to paste. */
 export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount): string {
-  const { url, socketUrl } = exchange;
+  const { url, operatorUrl, socketUrl } = exchange;
   const instrument = compileInstrument(must(config.instruments[0], "an instrument"));
   const { symbol } = instrument;
   const { price, quantity } = farBelow(instrument, exchange.markTicksOf(instrument.id));
@@ -68,7 +68,7 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
     `reference: ${url}/docs`,
     `demo account ${demo.accountId}, token ${demo.token}`,
     "",
-    ...(config.priceSource === "operator" ? indexPriceLines(url, symbol) : []),
+    ...(config.priceSource === "operator" ? indexPriceLines(operatorUrl, symbol) : []),
     "an order:",
     `  curl -s ${url}/orders ${bearer} -d '${market}'`,
     "trades as they happen:",

@@ -38,6 +38,8 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
 const [BTC, ETH] = DEFAULT_INSTRUMENTS;
 assert.ok(BTC && ETH);
 
+const TOKEN = "0123456789abcdefghijklmnopqrstuv";
+
 test("environment variables of the client commands do not stop an exchange", () => {
   const env = { PERPD_URL: "u", PERPD_TOKEN: "t", PERPD_API_KEY: "k", PERPD_SECRET: "s", PERPD_PORT: "1" };
   const invocation = loadConfig(["start"], env);
@@ -97,7 +99,7 @@ test("flags override the environment, which overrides the file, which overrides 
     [[], { PERPD_NO_BOTS: "true" }, { bots: false }],
     [[], { PERPD_NO_BOTS: "1" }, { bots: false }],
     [["--rate-limit", "off"], { PERPD_RATE_LIMIT: "on" }, { rateLimit: "off" }],
-    [["--price-source", "operator", "--operator-token", "t"], {}, { priceSource: "operator", operatorToken: "t" }],
+    [["--price-source", "operator", "--operator-token", TOKEN], {}, { priceSource: "operator", operatorToken: TOKEN }],
     [["--seed", "4294967295"], {}, { seed: 4294967295 }],
     [[], { PERPD_PORT: "", PERPD_MAX_ACCOUNTS: "1024", HOME: "/root" }, { port: 8080, maxAccounts: 1024 }],
     [[], { PERPD_LOG_LEVEL: "silent", PERPD_LOGIN_DOMAIN: "perpd.example:443" }, { logLevel: "silent" }],
@@ -212,10 +214,43 @@ test("a feed whose settings contradict each other is refused", () => {
   }
 });
 
-test("an error does not show a secret", () => {
-  const message = refusal(["--operator-token", "two words"]);
-  assert.match(message, /--operator-token/);
-  assert.doesNotMatch(message, /two words/);
+test("a token of less than 32 characters is refused with the way to make one, and an error shows no secret", () => {
+  const short = TOKEN.slice(1);
+  const says = /: the (value|token) is not 32 to 256 printable .*openssl rand -hex 32$/;
+  const rows: [args: string[], env: Record<string, string>, named: RegExp][] = [
+    [["--operator-token", short], {}, /^--operator-token:/],
+    [["--operator-token", `two words ${TOKEN}`], {}, /^--operator-token:/],
+    [[], { PERPD_OPERATOR_TOKEN: short }, /^PERPD_OPERATOR_TOKEN:/],
+    [["--config", file({ operatorToken: short })], {}, /\.json: operatorToken:/],
+    [[], { PERPD_METRICS_TOKEN: short }, /^PERPD_METRICS_TOKEN:/],
+    [["--config", file({ operators: { alice: short } })], {}, /^operators\.alice:/],
+  ];
+  for (const [args, env, named] of rows) {
+    const message = refusal(args, env);
+    assert.match(message, named);
+    assert.match(message, says);
+    assert.ok(!message.includes(short.slice(0, 8)), message);
+  }
+  assert.equal(start(["--operator-token", TOKEN]).operatorToken, TOKEN);
+});
+
+test("operators have names and tokens of their own, and a port that is not the public one", () => {
+  const other = TOKEN.toUpperCase();
+  const rows: [settings: object, message: RegExp][] = [
+    [{ operators: { [TOKEN]: "alice" } }, /^operators: a name must have 1 to 24 of/],
+    [{ operators: { metrics: TOKEN } }, /^operators: the name metrics is reserved/],
+    [{ operators: { alice: TOKEN }, operatorToken: TOKEN }, /^operatorToken and operators\.alice are the same token/],
+    [{ operators: { alice: TOKEN, bob: TOKEN } }, /^operators\.alice and operators\.bob are the same token/],
+    [{ metricsToken: TOKEN, operatorToken: TOKEN }, /^operatorToken and metricsToken are the same token/],
+    [{ operatorPort: 8080 }, /^operatorPort: 8080 is the port of the first listener/],
+  ];
+  for (const [settings, message] of rows) {
+    const said = refusal(["--config", file(settings)]);
+    assert.match(said, message);
+    assert.ok(!said.includes(TOKEN), said);
+  }
+  const operators = { alice: TOKEN, "bob.night-shift": other };
+  assert.deepEqual(start(["--config", file({ operators, operatorPort: 8081 })]).operators, operators);
 });
 
 test("errors do not show the contents of a file that is broken or invalid", () => {
@@ -253,11 +288,11 @@ test("settings that are valid but probably not meant so give a warning", () => {
     [[], null, 1],
     [["--price-source", "operator"], /nobody can set an index price/, 1],
     [
-      ["--price-source", "operator", "--operator-token", "t"],
+      ["--price-source", "operator", "--operator-token", TOKEN],
       /^maxIndexAgeMs: at 600000 .*\(BTC-PERP at 100x: 6 s, ETH-PERP at 100x: 6 s, SOL-PERP at 50x: 11 s\)/,
       1,
     ],
-    [["--config", file({ maxIndexAgeMs: 6000, priceSource: "operator", operatorToken: "t" })], null, 1],
+    [["--config", file({ maxIndexAgeMs: 6000, priceSource: "operator", operatorToken: TOKEN })], null, 1],
     [
       ["--config", file({ instruments: [{ ...BTC, maxIndexAgeSeconds: 2 }], priceSource: "feed" })],
       /^instruments: BTC-PERP: 2 s is too low a maxIndexAgeSeconds for index prices that come every 2000 ms/,
@@ -266,7 +301,7 @@ test("settings that are valid but probably not meant so give a warning", () => {
     [["--config", file({ maxIndexAgeMs: 1000 })], /maxIndexAgeMs: 1000 is too low .* every 1000 ms/, 1],
     [["--config", file({ maxIndexAgeMs: 1001 })], null, 1],
     [["--config", file({ maxIndexAgeMs: 1500, priceSource: "feed" })], /maxIndexAgeMs: 1500 .* every 2000 ms/, 1],
-    [["--config", file({ maxIndexAgeMs: 1, priceSource: "operator", operatorToken: "t" })], null, 1],
+    [["--config", file({ maxIndexAgeMs: 1, priceSource: "operator", operatorToken: TOKEN })], null, 1],
     [["--workers", "4"], null, 4],
     [["--workers", "9"], /more than the number of symbols plus one/, 4],
   ];
@@ -308,7 +343,7 @@ test("what an instrument leaves out of its price guards is as much as its levera
 });
 
 test("an index price may be as old as the operator's server allows, unless the instrument says less", () => {
-  const operator = { priceSource: "operator", operatorToken: "t" };
+  const operator = { priceSource: "operator", operatorToken: TOKEN };
   const ages = (more: object) => start(["--config", file({ ...operator, ...more })]).instruments.map(age);
   const age = ({ maxIndexAgeSeconds }: Config["instruments"][number]) => maxIndexAgeSeconds;
   assert.deepEqual(ages({}), [600, 600, 600]);

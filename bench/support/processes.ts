@@ -15,7 +15,7 @@ export interface RunningExchange extends Running {
   readonly token: string;
 }
 
-const OPERATOR_TOKEN = "bench";
+const OPERATOR_TOKEN = "operator-token-of-the-benchmarks-only";
 const children = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");

@@ -25,6 +25,14 @@ const setting = <const O extends SettingOptions>(options: O): O => options;
 
 const decimal = () => Type.String({ pattern: DECIMAL_PATTERN });
 
+const HOST_PATTERN = "^[A-Za-z0-9.:_-]+$";
+
+/** 32 characters of hex are 128 random bits, which nobody guesses. */
+export const TOKEN_PATTERN = "[\\x21-\\x7e]{32,256}";
+export const TOKEN_EXPECTED =
+  "32 to 256 printable ASCII characters without spaces; make a token with: openssl rand -hex 32";
+const TOKEN = { default: "", pattern: `^(${TOKEN_PATTERN})?$`, expected: TOKEN_EXPECTED, secret: true };
+
 const RiskTierSetting = Type.Object(
   {
     maxNotional: decimal(),
@@ -81,7 +89,7 @@ export const SETTINGS = Type.Object(
         description: "address to listen on; 0.0.0.0 = all addresses",
         flag: "host",
         argument: "H",
-        pattern: "^[A-Za-z0-9.:_-]+$",
+        pattern: HOST_PATTERN,
         expected: "a host name or an IP address",
       }),
     ),
@@ -210,13 +218,44 @@ export const SETTINGS = Type.Object(
     ),
     operatorToken: Type.String(
       setting({
-        default: "",
-        pattern: "^[\\x21-\\x7e]{0,256}$",
-        expected: "at most 256 printable ASCII characters without spaces",
-        description: "bearer token for /v1/operator and /v1/metrics; empty = both are closed",
+        ...TOKEN,
+        description: "bearer token for /v1/operator and /v1/metrics, at least 32 characters; empty = both are closed",
         flag: "operator-token",
         argument: "TOKEN",
-        secret: true,
+      }),
+    ),
+    operators: Type.Record(
+      Type.String(),
+      Type.String(),
+      setting({
+        default: {} as Record<string, string>,
+        description:
+          "more operators: an object with a bearer token of at least 32 characters by name; the log names them",
+        fileOnly: true,
+      }),
+    ),
+    metricsToken: Type.String(
+      setting({
+        ...TOKEN,
+        description:
+          "bearer token for /v1/metrics alone, at least 32 characters; an operator's token opens it, too; empty = only that",
+      }),
+    ),
+    operatorPort: Type.Integer(
+      setting({
+        default: 0,
+        minimum: 0,
+        maximum: 65_535,
+        description:
+          "port of a second listener for /v1/operator and /v1/metrics, which the first one then answers with 404; 0 = the first one serves them",
+      }),
+    ),
+    operatorHost: Type.String(
+      setting({
+        default: "127.0.0.1",
+        description: "address of the second listener",
+        pattern: HOST_PATTERN,
+        expected: "a host name or an IP address",
       }),
     ),
     maxAccounts: Type.Integer(

@@ -1,6 +1,6 @@
 import { type SettingName, schemaOf } from "../config/settings.ts";
 import { type Cost, SOCKET_MESSAGES_PER_SECOND } from "../front/auth/limits.ts";
-import { costOf, type Route } from "../front/routing/route.ts";
+import { costOf, isForOperators, type Route } from "../front/routing/route.ts";
 import { OP_COSTS } from "../front/trading/operations.ts";
 import { code, page, table } from "./markdown.ts";
 
@@ -21,7 +21,7 @@ export function rateLimitsPage(routes: readonly Route[]): string {
     `[${code(setting)}](settings.md)`,
   ]);
   const costs = routes
-    .filter(({ access }) => access !== "OPERATOR")
+    .filter(({ access }) => !isForOperators(access))
     .map((route) => ({ name: `${route.method} ${route.path}`, ...costOf(route) }));
   const ops = Object.entries(OP_COSTS).map(([op, cost]) => ({ name: op, ...cost }));
   return page(

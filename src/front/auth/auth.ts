@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { BlockList } from "node:net";
 import type { TimeMs } from "../../core/base/units.ts";
 import type { Vault } from "../../store/files/vault.ts";
@@ -13,6 +12,7 @@ import {
 } from "../exchange/credentials.ts";
 import type { Call } from "../http/call.ts";
 import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
+import type { OperatorAccess, Operators } from "./operators.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 
 /** How old the timestamp of a signed request may be: by default, and at most when it sends its own window. */
@@ -25,8 +25,6 @@ const HOW_TO_AUTHENTICATE =
   'The request has no credentials. Send a session token ("Authorization: Bearer TOKEN") or sign with an API key (X-Api-Key, X-Timestamp, X-Signature).';
 const NOT_BEARER =
   'The Authorization header has the wrong form. Send "Authorization: Bearer TOKEN" with a session token.';
-const NO_OPERATOR =
-  "Operator requests are disabled, because the exchange was started without an operatorToken (PERPD_OPERATOR_TOKEN).";
 
 /** A request or a WebSocket login that is signed with an API key. */
 interface Signed {
@@ -52,15 +50,14 @@ interface Checker {
 export interface AuthOptions {
   credentials: Credentials;
   vault: Vault;
-  /** "": operator requests are disabled. */
-  operatorToken: string;
+  operators: Operators;
 }
 
 /** Authenticates requests. Throws an ApiError (401, 403) for a request that it cannot trust. */
 export class Auth {
   private readonly credentials: Credentials;
   private readonly vault: Vault;
-  private readonly operatorDigest: Buffer | null;
+  private readonly operators: Operators;
   private readonly checkers = new WeakMap<Key, Checker>();
   /** The receive window is not signed, so a request can be repeated with the longest one. */
   private readonly seen = new SeenSignatures(MAX_RECV_WINDOW_MS);
@@ -72,7 +69,7 @@ export class Auth {
   constructor(options: AuthOptions) {
     this.credentials = options.credentials;
     this.vault = options.vault;
-    this.operatorDigest = options.operatorToken === "" ? null : digest(options.operatorToken);
+    this.operators = options.operators;
   }
 
   /** The session or API key of a request. */
@@ -91,10 +88,9 @@ export class Auth {
     return this.sessionOf(call);
   }
 
-  operator(call: Call): void {
-    if (this.operatorDigest === null) throw new ApiError("OPERATOR_REQUIRED", { message: NO_OPERATOR });
-    const token = /^Bearer (.+)$/i.exec(call.authorization)?.[1] ?? "";
-    if (!timingSafeEqual(digest(token), this.operatorDigest)) throw new ApiError("OPERATOR_REQUIRED");
+  /** The name of the operator who sent the request. */
+  operator(call: Call, access: OperatorAccess): string {
+    return this.operators.nameOf(call.authorization, access);
   }
 
   /** The principal of a WebSocket that logs in. */
@@ -173,5 +169,3 @@ function readRecvWindow(text: string): number {
   const message = `X-Recv-Window must be 1 to ${MAX_RECV_WINDOW_MS} milliseconds.`;
   throw new ApiError("BAD_VALUE", { field: "X-Recv-Window", message, details: { maximum: MAX_RECV_WINDOW_MS } });
 }
-
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -171,9 +171,10 @@ export class Limits {
   }
 }
 
-function rateLimited(
+/** The refusal of a request that found `left` tokens, a negative number. */
+export function rateLimited(
   scope: Scope,
-  { budget, weight }: { budget: Budget | "ACCOUNT"; weight: number },
+  { budget, weight }: { budget: Budget | "ACCOUNT" | "OPERATOR"; weight: number },
   { capacity, perMs }: Buckets,
   left: number,
 ): ApiError {
@@ -189,7 +190,7 @@ export function isLoopback(address: string): boolean {
 }
 
 /** A client with one IPv6 address usually has 2^64 of them, so its /64 network pays. `address` has all its digits. */
-const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
+export const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
 
 /** A site easily gets a /48, which is 2^16 such networks. */
 const siteOf = (address: string): string => (isIPv6(address) ? address.slice(0, 14) : address);

@@ -5,6 +5,13 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+/** The part that names operators and refused attempts. */
+export interface OperatorLog extends Log {
+  warn(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
 /** The receiver of a request's result: an HTTP call, or a request on a WebSocket. */
 export interface Answer {
   /** It was answered, or the client has gone. */

@@ -1,7 +1,7 @@
 import type { Auth } from "../auth/auth.ts";
 import type { Call } from "../http/call.ts";
 import type { Context } from "../routing/context.ts";
-import type { Route } from "../routing/route.ts";
+import { isForOperators, type Route } from "../routing/route.ts";
 import { Router } from "../routing/router.ts";
 import * as account from "./account.ts";
 import * as auth from "./auth.ts";
@@ -70,16 +70,31 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   exchange.websocketRoute,
 ];
 
-/** Every route of the exchange and of the documents that describe it. `version`: of the program. */
-export function apiRoutes(context: Context, version: string): Route[] {
-  const routes = ENDPOINTS.map((declare) => declare(context));
-  return [...routes, ...documentRoutes(routes, version)];
-}
+const endpoints = (context: Context): Route[] => ENDPOINTS.map((declare) => declare(context));
+const withDocuments = (routes: Route[], version: string): Route[] => [...routes, ...documentRoutes(routes, version)];
 
-/** The REST API: the handler of a server's calls. */
-export function createApi(context: Context, auth: Auth, version: string): (call: Call) => void {
-  const router = new Router(apiRoutes(context, version), auth, context.log, context.limits);
-  return (call) => {
-    if (!redirectToDocs(call)) router.handle(call);
+/** Every route of the exchange and of the documents that describe it. `version`: of the program. */
+export const apiRoutes = (context: Context, version: string): Route[] => withDocuments(endpoints(context), version);
+
+/** The handler of a server's calls. */
+export type Api = (call: Call) => void;
+
+/** The REST API. `isSplit`: operators have a server of their own, and the public one neither has nor documents their endpoints. */
+export function createApis(
+  context: Context,
+  auth: Auth,
+  version: string,
+  isSplit: boolean,
+): { readonly open: Api; readonly operators: Api } {
+  const routes = endpoints(context);
+  const forClients = routes.filter(({ access }) => !isForOperators(access));
+  const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits);
+  const router = routerOf(withDocuments(isSplit ? forClients : routes, version));
+  const operatorRouter = routerOf(routes.filter(({ access }) => isForOperators(access)));
+  return {
+    open(call) {
+      if (!redirectToDocs(call)) router.handle(call);
+    },
+    operators: (call) => operatorRouter.handle(call),
   };
 }

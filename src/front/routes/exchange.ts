@@ -57,7 +57,7 @@ function healthOf(engine: Engine, faults: readonly string[], isSolvent: boolean)
 export function metricsRoute(context: Context): Route {
   const metrics = createMetrics(context);
   return get("/metrics", {
-    access: "OPERATOR",
+    access: "METRICS",
     summary: "Metrics for Prometheus",
     replies: { 200: Type.String({ description: "The text format of Prometheus." }) },
     contentType: metrics.contentType,

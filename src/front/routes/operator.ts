@@ -114,6 +114,7 @@ export const indexPriceRoute = (context: Context): Route =>
     summary: "Set a symbol's index price",
     parameter: SymbolName,
     body: IndexPriceBody,
+    isFrequent: true,
     replies: { 200: IndexPrice },
     errors: errorsIn("SET_INDEX_PRICE"),
     handle({ call, parameter, body }) {

@@ -10,7 +10,7 @@ import type { ClientOrderIds } from "../exchange/client-order-ids.ts";
 import type { Credentials, Principal } from "../exchange/credentials.ts";
 import type { MarketData } from "../exchange/market.ts";
 import type { Solvency } from "../exchange/solvency.ts";
-import type { Answer, Log } from "../http/answer.ts";
+import type { Answer, OperatorLog } from "../http/answer.ts";
 
 /** Everything that the routes need. */
 export interface Context {
@@ -29,7 +29,7 @@ export interface Context {
   readonly sessionTtlMs: number;
   /** False while the exchange starts or stops. */
   isReady(): boolean;
-  readonly log: Log;
+  readonly log: OperatorLog;
 }
 
 /** Executes an operation of the principal, and answers now or later. */

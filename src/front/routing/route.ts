@@ -2,11 +2,12 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { Permission } from "../../core/base/enums.ts";
 import type { ErrorCode } from "../../wire/error-codes.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, ORDER_COST, PAGE_COST } from "../auth/limits.ts";
+import type { OperatorAccess } from "../auth/operators.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Call } from "../http/call.ts";
 
-/** The callers of a route: anyone, a credential with the permission, a wallet session only, or the operator. */
-export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
+/** The callers of a route: anyone, a credential with the permission, a wallet session only, or an operator. */
+export type Access = "PUBLIC" | Permission | "SESSION" | OperatorAccess;
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface RouteRequest<Q extends TObject, B extends TObject> {
@@ -34,6 +35,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly query?: Q;
   readonly body?: B;
   readonly bodyOptional?: boolean;
+  /** Programs call it so often that the log names the operator at the level debug only. */
+  readonly isFrequent?: boolean;
   /** Example bodies by title. Default: one body, built from the examples of its required fields. */
   readonly examples?: Readonly<Record<string, Static<B>>>;
   /** The schemas of a successful reply, by HTTP status. */
@@ -76,6 +79,10 @@ export const post = declare("POST");
 export const put = declare("PUT");
 export const patch = declare("PATCH");
 export const del = declare("DELETE");
+
+/** Operators have no rate limit, unless the token is wrong. */
+export const isForOperators = (access: Access): access is OperatorAccess =>
+  access === "OPERATOR" || access === "METRICS";
 
 /** The cost of a call. Without a declared one, a page of a list costs more than other reads. */
 export function costOf({ cost, access, method, path, query }: Route): Cost {

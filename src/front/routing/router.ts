@@ -3,13 +3,15 @@ import { must } from "../../assert.ts";
 import { object } from "../../wire/schema/scalars.ts";
 import type { Auth } from "../auth/auth.ts";
 import { type Cost, DEFAULT_COST, type Limits } from "../auth/limits.ts";
+import { OperatorAttempts } from "../auth/operator-attempts.ts";
+import type { OperatorAccess } from "../auth/operators.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
-import type { Log } from "../http/answer.ts";
+import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
 import { Input } from "../json/input.ts";
-import { type Access, costOf, type Route } from "./route.ts";
+import { type Access, costOf, isForOperators, type Route, type RouteRequest } from "./route.ts";
 
 /** Finds out who calls, or throws an ApiError. */
 export type Authenticator = Pick<Auth, "principal" | "session" | "operator">;
@@ -39,14 +41,16 @@ export class Router {
   /** Paths with a parameter, by the text before and after it. */
   private readonly byPattern: { before: string; after: string; path: PathEndpoints }[] = [];
   private readonly auth: Authenticator;
-  private readonly log: Log;
+  private readonly log: OperatorLog;
   private readonly limits: Limits | null;
+  private readonly attempts: OperatorAttempts;
 
   /** `limits` null: no rate limits. */
-  constructor(routes: readonly Route[], auth: Authenticator, log: Log, limits: Limits | null = null) {
+  constructor(routes: readonly Route[], auth: Authenticator, log: OperatorLog, limits: Limits | null = null) {
     this.auth = auth;
     this.log = log;
     this.limits = limits;
+    this.attempts = new OperatorAttempts(limits, log);
     for (const path of new Set(routes.map((each) => BASE_PATH + each.path))) {
       const endpoints = endpointsOf(routes.filter((each) => BASE_PATH + each.path === path));
       const colon = path.indexOf("/:");
@@ -80,8 +84,11 @@ export class Router {
     const { route, query, body } = endpoint;
     const cost = route.costOfBody === undefined ? endpoint.cost : costOfCall(call, route.costOfBody, endpoint.cost);
     // No load of other clients may keep the operator from setting an index price.
-    const isCharged = route.access !== "OPERATOR" && this.chargeAddress(call, cost);
-    const principal = this.authenticate(call, route.access);
+    const { access } = route;
+    const isOperators = isForOperators(access);
+    const isCharged = !isOperators && this.chargeAddress(call, cost);
+    const operator = isOperators ? this.operatorOf(call, access, route.path) : "";
+    const principal = isOperators ? ANONYMOUS : this.authenticate(call, access);
     if (isCharged) this.chargePrincipal(call, principal, cost);
     if (call.query === "" && route.handleBytes?.(call, principal, call.bytes) === true) return;
     const request = {
@@ -91,6 +98,7 @@ export class Router {
       query: query.readQuery(call.query),
       body: readBody(call, body, route),
     };
+    if (isOperators && route.method !== "GET") this.logOperator(operator, request, route);
     const running = route.handle(request);
     if (running !== undefined) running.catch((thrown) => call.fail(thrown, this.log));
   }
@@ -126,25 +134,28 @@ export class Router {
     }
   }
 
-  /** A wrong operator token is charged to the address, so that guessing is slow. */
-  private checkOperator(call: Call): void {
+  /** The operator's name. A wrong token is counted against the address and logged. */
+  private operatorOf(call: Call, access: OperatorAccess, path: string): string {
     try {
-      this.auth.operator(call);
+      return this.auth.operator(call, access);
     } catch (thrown) {
-      this.chargeAddress(call, DEFAULT_COST);
+      this.attempts.refused(call, path);
       throw thrown;
     }
   }
 
-  private authenticate(call: Call, access: Access): Principal {
+  /** What an operator changes is logged with the operator's name. */
+  private logOperator(operator: string, { call, parameter, body }: RouteRequest<TObject, TObject>, route: Route): void {
+    const fields = { operator, method: route.method, path: route.path, parameter, body, requestId: call.requestId };
+    this.log[route.isFrequent === true ? "debug" : "info"](fields, "an operator's request");
+  }
+
+  private authenticate(call: Call, access: Exclude<Access, OperatorAccess>): Principal {
     switch (access) {
       case "PUBLIC":
         return ANONYMOUS;
       case "SESSION":
         return this.auth.session(call);
-      case "OPERATOR":
-        this.checkOperator(call);
-        return ANONYMOUS;
       default: {
         const principal = this.auth.principal(call);
         checkPermission(principal, access);

@@ -7,7 +7,7 @@ export type ErrorGroup =
   /** By the content of the request: fields in query or body, a body, none, a symbol, a startTime. */
   | ("FIELDS" | "BODY" | "NO_BODY" | "SYMBOL" | "START_TIME")
   /** By the credentials that the endpoint asks for. */
-  | (Permission | "SESSION" | "OPERATOR")
+  | (Permission | "SESSION" | "OPERATOR" | "METRICS")
   /** By what is asked of the exchange. BATCH_ITEM: only as one item of a batch. */
   | ("PLACE" | "AMEND" | "CANCEL" | "CANCEL_ALL" | "BATCH" | "BATCH_ITEM" | "FIND_ORDER" | "MAX_ORDER_SIZE")
   | ("CLOSE_POSITION" | "SET_LEVERAGE" | "SET_MARGIN_MODE" | "MOVE_MARGIN" | "DEPOSIT" | "WITHDRAWAL")

@@ -184,7 +184,7 @@ export const GATEWAY_ERRORS = {
     status: 403,
     problem: "This request needs the operator's token.",
     remedy: "Send the token as Authorization: Bearer TOKEN.",
-    groups: ["OPERATOR"],
+    groups: ["OPERATOR", "METRICS"],
   },
   NOT_FOUND: {
     status: 404,

@@ -19,7 +19,7 @@ import { login } from "../support/wallet.ts";
  * in these tables fails, so a new endpoint must be entered here.
  */
 
-type Access = "PUBLIC" | "READ" | "TRADE" | "WITHDRAW" | "SESSION" | "OPERATOR";
+type Access = "PUBLIC" | "READ" | "TRADE" | "WITHDRAW" | "SESSION" | "OPERATOR" | "METRICS";
 
 /** The access level, and a request that would succeed with it. `:order`, `:key`: ids of the attacked account. */
 interface Endpoint {
@@ -112,7 +112,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /docs": { access: "PUBLIC" },
   "GET /docs/scalar.js": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
-  "GET /metrics": { access: "OPERATOR" },
+  "GET /metrics": { access: "METRICS" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
   "POST /operator/symbols/:symbol/halt": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/halt" },
   "POST /operator/symbols/:symbol/resume": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/resume" },
@@ -296,7 +296,7 @@ test("operator endpoints refuse every other token", () =>
       `${OPERATOR_TOKEN}x`,
       OPERATOR_TOKEN.toUpperCase(),
     ];
-    for (const [method, path, body] of endpoints("OPERATOR")) {
+    for (const [method, path, body] of endpoints("OPERATOR", "METRICS")) {
       await nobody.refused("OPERATOR_REQUIRED", method, path, body);
       await nobody.refused("OPERATOR_REQUIRED", method, path, body, sign(key, method, path, body));
       for (const token of wrong) await nobody.refused("OPERATOR_REQUIRED", method, path, body, bearer(token));

@@ -35,6 +35,10 @@ test("tokens and API secrets are neither on disk nor in the logs in plain form",
     await nobody.request("DELETE", `/auth/keys/${stray}`, undefined, { authorization: `Bearer ${token}` });
   }
   await nobody.request("GET", "/orders", undefined, signed({ apiKey, secret: token }, "GET", "/orders"));
+  for (const stray of [token, secret, OPERATOR_TOKEN]) {
+    await nobody.request("POST", `/operator/symbols/${stray}/halt?token=${stray}`, { token: stray });
+    await new Api(server.url, `${stray}x`).request("GET", "/operator/audit");
+  }
   const socket = await SocketClient.open(server.wsUrl);
   await socket.request("auth", { token });
   await socket.request("auth", { token: secret });
@@ -44,6 +48,7 @@ test("tokens and API secrets are neither on disk nor in the logs in plain form",
 
   const logs = Buffer.from(server.stderr + server.stdout);
   assert.ok(logs.includes("stopped"), "there are logs");
+  assert.match(server.stderr, /"address":"127\.0\.0\.1","method":"GET","path":"\/operator\/audit"/);
   const files = readdirSync(server.dataFolder, { recursive: true, encoding: "utf8" })
     .map((name) => join(server.dataFolder, name))
     .filter((path) => statSync(path).isFile());

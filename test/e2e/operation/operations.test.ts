@@ -19,7 +19,7 @@ import * as orders from "../../../src/wire/schema/orders.ts";
 import * as system from "../../../src/wire/schema/system.ts";
 import { Api } from "../support/api.ts";
 import { assertUnchanged } from "../support/funding.ts";
-import { startAndFail, startServer, type TestServer } from "../support/server.ts";
+import { OPERATOR_TOKEN, startAndFail, startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
@@ -118,6 +118,45 @@ test("the operator's metrics are valid Prometheus text with correct values", asy
   );
   assert.ok(figure('perpd_index_price_ticks{symbol="BTC-PERP"}') > 0);
   assert.ok(figure("process_resident_memory_bytes") > 2 ** 20);
+});
+
+test("the metrics have a token of their own, operators have names, and both can have a port of their own", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-operators-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const config = join(folder, "config.json");
+  const [metricsToken, alicesToken] = ["m".repeat(32), "a".repeat(32)];
+  const operators = { alice: alicesToken };
+  const port = await freePort();
+  const settings = { metricsToken, operators, operatorHost: QUIET_HOST, operatorPort: port, priceSource: "operator" };
+  writeFileSync(config, JSON.stringify(settings));
+  const split = await startServer({ quiet: false, flags: ["--no-bots", "--config", config] });
+  t.after(() => split.dispose());
+  const paths = [
+    ["GET", "/metrics"],
+    ["GET", "/operator/audit"],
+    ["PUT", "/operator/index/BTC-PERP"],
+    ["POST", "/operator/symbols/BTC-PERP/halt"],
+  ] as const;
+  // Not by Api, which knows that these endpoints exist.
+  const isUnknown = async (to: string, method: string, path: string) => {
+    const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
+    const reply = await fetch(to + path, { method, headers });
+    assert.equal(((await reply.json()) as { code: string }).code, "NOT_FOUND", `${method} ${to}${path}`);
+  };
+  for (const [method, path] of paths) await isUnknown(split.url, method, path);
+  assert.doesNotMatch(await (await fetch(`${split.url}/openapi.json`)).text(), /\/operator\/|\/metrics/);
+  const url = `http://${QUIET_HOST}:${port}/v1`;
+  assert.ok(split.stdout.includes(`${url}/operator/index/BTC-PERP`), "the printed command");
+  const [prometheus, alice] = [new Api(url, metricsToken), new Api(url, alicesToken)];
+  for (const reader of [prometheus, alice, new Api(url, OPERATOR_TOKEN)])
+    assert.equal((await reader.request("GET", "/metrics")).status, 200);
+  for (const [method, path] of paths.slice(1)) await prometheus.refused("OPERATOR_REQUIRED", method, path);
+  await new Api(url, OPERATOR_TOKEN).call(200, "PUT", "/operator/index/BTC-PERP", { price: "65000" });
+  await alice.call(200, "POST", "/operator/symbols/BTC-PERP/halt", { mode: "REDUCE_ONLY" });
+  await split.logs(/"operator":"alice","method":"POST",.*"parameter":"BTC-PERP","body":\{"mode":"REDUCE_ONLY"\}/);
+  for (const path of ["/time", "/orders", "/docs"]) await isUnknown(url, "GET", path);
+  await assert.rejects(SocketClient.open(`ws://${QUIET_HOST}:${port}/v1/ws`), /404/);
+  assert.equal((await split.stop()).code, 0);
 });
 
 test("responses match their schemas", async () => {

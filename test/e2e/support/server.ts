@@ -13,7 +13,7 @@ const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const READY = /(http:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(ws:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
 const START_DEADLINE_MS = 60_000;
 
-export const OPERATOR_TOKEN = "operator-of-the-tests";
+export const OPERATOR_TOKEN = "operator-token-of-the-end-to-end-tests";
 
 export interface ServerOptions {
   /** Flags in addition to those of every test server. */

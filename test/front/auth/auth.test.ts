@@ -16,6 +16,7 @@ import type { KeyRecord } from "../../../src/core/protocol/payloads.ts";
 import { LedgerDescription } from "../../../src/core/protocol/replies.ts";
 import { Auth } from "../../../src/front/auth/auth.ts";
 import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck } from "../../../src/front/auth/keys.ts";
+import { type OperatorAccess, Operators, type OperatorTokens } from "../../../src/front/auth/operators.ts";
 import { SeenSignatures } from "../../../src/front/auth/seen-signatures.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import { Credentials } from "../../../src/front/exchange/credentials.ts";
@@ -40,7 +41,8 @@ interface Fixture {
 }
 
 /** A ledger with one session, and credentials that follow it. */
-async function start(operatorToken = "operator"): Promise<Fixture> {
+async function start(tokens: Partial<OperatorTokens> = {}): Promise<Fixture> {
+  const operators = new Operators({ operatorToken: "", operators: {}, metricsToken: "", ...tokens });
   const engine = new ScriptedEngine();
   const opening = Credentials.open(engine);
   const token = newToken();
@@ -56,7 +58,7 @@ async function start(operatorToken = "operator"): Promise<Fixture> {
     ];
   });
   const credentials = await opening;
-  return { engine, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
+  return { engine, credentials, auth: new Auth({ credentials, vault, operators }), token };
 }
 
 const bearer = (token: string): Call => fakeCall("GET", "/v1/orders", { authorization: `Bearer ${token}` }).call;
@@ -328,16 +330,30 @@ test("a key is not accepted where a session is required", async () => {
 });
 
 test("the operator's token is accepted for operator requests only, and an empty one never", async () => {
-  const { auth, token } = await start("open sesame");
-  const knock = (authorization: string) => auth.operator(fakeCall("GET", "/v1/operator/audit", { authorization }).call);
-  knock("Bearer open sesame");
+  const { auth, token } = await start({ operatorToken: "open sesame" });
+  const knock = (authorization: string) =>
+    auth.operator(fakeCall("GET", "/v1/operator/audit", { authorization }).call, "OPERATOR");
+  assert.equal(knock("Bearer open sesame"), "operator");
   for (const wrong of ["", "Bearer ", "Bearer open", "open sesame", `Bearer ${token}`])
     assertRefused(() => knock(wrong), "OPERATOR_REQUIRED");
   assertRefused(() => auth.principal(bearer("open sesame")), "INVALID_TOKEN");
-  const { auth: closed } = await start("");
-  const knockThere = () => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call);
+  const { auth: closed } = await start();
+  const knockThere = () => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call, "OPERATOR");
   assertRefused(knockThere, "OPERATOR_REQUIRED");
   assert.throws(knockThere, { message: /started without an operatorToken/ });
+});
+
+test("operators are known by name, and the metrics token opens the metrics only", async () => {
+  const { auth } = await start({ operators: { alice: "token a", bob: "token b" }, metricsToken: "token m" });
+  const knock = (token: string, access: OperatorAccess) =>
+    auth.operator(fakeCall("GET", "/", { authorization: `Bearer ${token}` }).call, access);
+  for (const access of ["OPERATOR", "METRICS"] as const) {
+    assert.equal(knock("token a", access), "alice");
+    assert.equal(knock("token b", access), "bob");
+    for (const wrong of ["", "token", "token c"]) assertRefused(() => knock(wrong, access), "OPERATOR_REQUIRED");
+  }
+  assert.equal(knock("token m", "METRICS"), "metrics");
+  assertRefused(() => knock("token m", "OPERATOR"), "OPERATOR_REQUIRED");
 });
 
 test("a WebSocket authenticates by token or signature", async () => {

@@ -4,7 +4,7 @@ import Type from "typebox";
 import { Limits, ORDER_COST } from "../../../src/front/auth/limits.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
-import type { Log } from "../../../src/front/http/answer.ts";
+import type { OperatorLog } from "../../../src/front/http/answer.ts";
 import { costOf, route } from "../../../src/front/routing/route.ts";
 import { type Authenticator, Router } from "../../../src/front/routing/router.ts";
 import { object } from "../../../src/wire/schema/scalars.ts";
@@ -27,7 +27,8 @@ const gatekeeper: Authenticator = {
 };
 
 const logged: string[] = [];
-const log: Log = { error: (_fields, message) => void logged.push(message) };
+const note = (_fields: object, message: string) => void logged.push(message);
+const log: OperatorLog = { error: note, warn: () => {}, info: () => {}, debug: () => {} };
 
 const name = Type.String();
 const replies = {};
@@ -215,6 +216,58 @@ test("a malformed path is charged, and refused after authentication", (t) => {
   assert.deepEqual(answer("GET", "/v1/later/%ff"), [400, "BAD_QUERY", "79"]);
   assert.deepEqual(answer("GET", "/v1/later/%"), [400, "BAD_QUERY", "78"]);
   assert.deepEqual(answer("DELETE", "/v1/later/%"), [405, "METHOD_NOT_ALLOWED", undefined]);
+});
+
+test("failed operator requests are logged and limited by address, and a valid token is never refused", (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, "now", () => nowMs);
+  const lines: [level: string, fields: Record<string, unknown>][] = [];
+  const level = (name: string) => (fields: object) => void lines.push([name, { ...fields }]);
+  const log: OperatorLog = { error: level("error"), warn: level("warn"), info: level("info"), debug: level("debug") };
+  const operator: Authenticator["operator"] = ({ authorization }) => {
+    if (authorization !== "let me in") throw new ApiError("OPERATOR_REQUIRED");
+    return "alice";
+  };
+  const act = route({
+    ...{ method: "POST", path: "/operator/symbols/:symbol/halt", access: "OPERATOR", summary: "", replies },
+    handle: ({ call }) => call.reply(200, "{}"),
+  });
+  const frequent = { ...act, method: "PUT", isFrequent: true } as const;
+  for (const limits of [openLimits(), null]) {
+    const router = new Router([act, frequent], { ...gatekeeper, operator }, log, limits);
+    const send = (authorization: string, remoteAddress = "192.0.2.1", method = "POST") => {
+      const { call, response } = fakeCall(method, "/v1/operator/symbols/hush/halt", { authorization });
+      response.remoteAddress = remoteAddress;
+      try {
+        router.handle(call);
+      } catch (thrown) {
+        call.fail(thrown, log);
+      }
+      return response;
+    };
+    for (let i = 0; i < 10; i++) assert.equal(send("hush").status, 403);
+    assert.equal(lines.length, 10);
+    const { requestId: _, ...first } = lines[0]![1];
+    const path = "/operator/symbols/:symbol/halt";
+    assert.deepEqual(first, { address: "192.0.2.1", method: "POST", path, attemptsNotLogged: 0 });
+    const refused = send("hush");
+    assert.equal(refused.status, limits === null ? 403 : 429);
+    if (limits !== null) {
+      const { scope, budget, limit, retryAfterMs } = refused.json.details as Record<string, unknown>;
+      assert.deepEqual([scope, budget, limit, retryAfterMs], ["IP", "OPERATOR", 10, 6000]);
+      assert.equal(refused.headers["retry-after"], "6");
+    }
+    assert.equal(send("hush", "192.0.2.2").status, 403, "another address");
+    assert.equal(lines.at(-1)?.[1].attemptsNotLogged, 1);
+    nowMs += 6000;
+    assert.deepEqual([send("hush").status, send("let me in").status], [403, 200]);
+    assert.ok(!JSON.stringify(lines.slice(0, -1)).includes("hush"), "what a stranger sends may be a secret");
+    const { requestId: __, ...acted } = lines.at(-1)![1];
+    assert.deepEqual(acted, { operator: "alice", method: "POST", path, parameter: "hush", body: {} });
+    assert.equal(send("let me in", "192.0.2.1", "PUT").status, 200);
+    assert.deepEqual(lines.map(([level]) => level).slice(-3), ["warn", "info", "debug"]);
+    lines.length = 0;
+  }
 });
 
 test("a clock that is set back does not exhaust rate limits", (t) => {
