@@ -2,6 +2,14 @@ import type { Dict, Int, MarketInterface, OrderBook, Strings, TradingFees } from
 import type * as api from "../client/types.ts";
 import { PerpdParsers } from "./parsers.ts";
 
+/** With these the exchange refuses orders, or cannot answer them. */
+const NOT_SERVING: ReadonlySet<api.Health["status"]> = new Set([
+  "STALLED",
+  "REBUILDING",
+  "UNRESPONSIVE",
+  "STORAGE_FULL",
+] as const);
+
 /** Public market data. */
 export class PerpdMarketData extends PerpdParsers {
   override async fetchTime(params: Dict = {}): Promise<Int> {
@@ -12,7 +20,7 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchStatus(params: Dict = {}) {
     const health: api.Health = await this.request("health", "public", "GET", params);
     return {
-      status: health.status === "STALLED" || health.status === "STORAGE_FULL" ? "error" : "ok",
+      status: NOT_SERVING.has(health.status) ? "error" : "ok",
       updated: health.serverTime,
       eta: undefined,
       url: undefined,

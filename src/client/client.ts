@@ -310,6 +310,16 @@ export class PerpdClient {
     return this.requests.get("/health");
   }
 
+  /** Resolves while the process serves. */
+  live(): Promise<api.Alive> {
+    return this.requests.get("/health/live");
+  }
+
+  /** Rejects with NOT_READY while the exchange cannot do a part of its work: `details.reasons` says why. */
+  ready(): Promise<api.Ready> {
+    return this.requests.get("/health/ready");
+  }
+
   openApi(): Promise<object> {
     return this.requests.get("/openapi.json");
   }

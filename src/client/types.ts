@@ -89,6 +89,8 @@ export type OpenInterestHistory = Static<typeof risk.OpenInterestHistory>;
 
 export type ServerTime = Static<typeof system.ServerTime>;
 export type Health = Static<typeof system.Health>;
+export type Alive = Static<typeof system.Alive>;
+export type Ready = Static<typeof system.Ready>;
 export type IndexPrice = Static<typeof system.IndexPrice>;
 export type HaltMode = NonNullable<Static<typeof system.HaltBody>["mode"]>;
 export type TradingStatus = Static<typeof system.TradingStatus>;

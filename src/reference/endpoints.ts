@@ -3,7 +3,7 @@ import { accessText, tagOf } from "../front/documents/openapi.ts";
 import { TAGS } from "../front/documents/prose.ts";
 import { errorsOf } from "../front/documents/route-errors.ts";
 import { describe } from "../front/documents/schemas.ts";
-import { type Access, costOf, isForOperators, type Route } from "../front/routing/route.ts";
+import { type Access, costOf, isLimited, type Route } from "../front/routing/route.ts";
 import type { ErrorCode } from "../wire/error-codes.ts";
 import { anchor, code, fieldsTable, page, table } from "./markdown.ts";
 import { costText } from "./rate-limits.ts";
@@ -69,7 +69,7 @@ function endpointText(name: string, route: Route): string {
     const texts = ([schemas].flat() as TSchema[]).map(describe);
     return [`answer ${status}`, texts.join(" Or: ")];
   });
-  const cost = isForOperators(route.access) ? [] : [["cost", costText(costOf(route))]];
+  const cost = !isLimited(route) ? [] : [["cost", costText(costOf(route))]];
   const facts = [["access", accessText(route.access)], ...cost, ...answers, ...errorRows(route)];
   return [
     `### ${code(name)}`,

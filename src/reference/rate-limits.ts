@@ -1,6 +1,6 @@
 import { type SettingName, schemaOf } from "../config/settings.ts";
 import { type Cost, SOCKET_MESSAGES_PER_SECOND } from "../front/auth/limits.ts";
-import { costOf, isForOperators, type Route } from "../front/routing/route.ts";
+import { costOf, isLimited, type Route } from "../front/routing/route.ts";
 import { OP_COSTS } from "../front/trading/operations.ts";
 import { code, page, table } from "./markdown.ts";
 
@@ -20,9 +20,7 @@ export function rateLimitsPage(routes: readonly Route[]): string {
     `${schemaOf(setting).default} a second for an account`,
     `[${code(setting)}](settings.md)`,
   ]);
-  const costs = routes
-    .filter(({ access }) => !isForOperators(access))
-    .map((route) => ({ name: `${route.method} ${route.path}`, ...costOf(route) }));
+  const costs = routes.filter(isLimited).map((route) => ({ name: `${route.method} ${route.path}`, ...costOf(route) }));
   const ops = Object.entries(OP_COSTS).map(([op, cost]) => ({ name: op, ...cost }));
   return page(
     "Rate limits",

@@ -62,14 +62,15 @@ test("a response that is not from the exchange is a ccxt exception, whatever its
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
 
-test("fetchStatus reports an error while the exchange cannot write to its disk", async (t) => {
+test("fetchStatus reports an error while the exchange cannot take orders", async (t) => {
   let status = "OK";
   const server = createServer((_, response) => response.end(JSON.stringify({ status, serverTime: 1 })));
   t.after(() => server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
   const exchange = new perpd({ hostname: `127.0.0.1:${(server.address() as AddressInfo).port}` });
   assert.equal((await exchange.fetchStatus()).status, "ok");
-  for (status of ["STALLED", "STORAGE_FULL"]) assert.equal((await exchange.fetchStatus()).status, "error", status);
+  for (status of ["STALLED", "REBUILDING", "UNRESPONSIVE", "STORAGE_FULL"])
+    assert.equal((await exchange.fetchStatus()).status, "error", status);
 });
 
 test("a request signs timestamp, method, path with query, and body", () => {

@@ -100,6 +100,8 @@ test("each method sends the request that the API documents", async () => {
     [() => client.klines({ symbol: "BTC-PERP", interval: "1m" }), "GET /v1/market/klines?symbol=BTC-PERP&interval=1m"],
     [() => client.time(), "GET /v1/time"],
     [() => client.health(), "GET /v1/health"],
+    [() => client.live(), "GET /v1/health/live"],
+    [() => client.ready(), "GET /v1/health/ready"],
     [() => client.openApi(), "GET /v1/openapi.json"],
     [() => client.asyncApi(), "GET /v1/asyncapi.json"],
     [() => client.setIndexPrice("BTC-PERP", "65000"), "PUT /v1/operator/index/BTC-PERP", { price: "65000" }],

@@ -23,6 +23,7 @@ export class OneThreadEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly isHistoryStalled = false;
   readonly instruments: Instrument[];
   readonly marginTable = MarginTable.allocate(1024);
   time = Date.UTC(2026, 0, 1);
@@ -81,6 +82,9 @@ export class OneThreadEngine implements Engine {
   }
 
   readonly rebuilds = 0;
+  isUnresponsive(): boolean {
+    return false;
+  }
   isDown(): boolean {
     return false;
   }

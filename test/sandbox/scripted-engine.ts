@@ -20,6 +20,7 @@ export class ScriptedEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly isHistoryStalled = false;
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
   readonly marginTable = MarginTable.allocate(1024);
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
@@ -65,6 +66,9 @@ export class ScriptedEngine implements Engine {
   refused = (code: string) => (): Message => ({ ...blank(Refused), code }) as Message;
 
   readonly rebuilds = 0;
+  isUnresponsive(): boolean {
+    return false;
+  }
   isDown(): boolean {
     return false;
   }

@@ -15,6 +15,8 @@ interface CommandQueue {
   commands: RingProducer;
   /** The worker has died: nothing is sent to it. */
   isDown: boolean;
+  /** The worker has commands and takes none. */
+  isUnresponsive: boolean;
   /** Commands written since the worker was last woken. */
   unwokenCommands: number;
 }
@@ -35,7 +37,7 @@ export class CommandQueues {
   /** Adds a worker and the actors that are pinned to it. */
   add(commands: RingProducer, actorIds: readonly number[]): void {
     for (const actorId of actorIds) this.workerOfActor[actorId] = this.queues.length;
-    this.queues.push({ commands, isDown: false, unwokenCommands: 0 });
+    this.queues.push({ commands, isDown: false, isUnresponsive: false, unwokenCommands: 0 });
   }
 
   markDown(worker: number): void {
@@ -47,6 +49,7 @@ export class CommandQueues {
     const queue = this.queues[worker];
     queue.commands = commands;
     queue.isDown = false;
+    queue.isUnresponsive = false;
     queue.unwokenCommands = 0;
   }
 
@@ -57,6 +60,14 @@ export class CommandQueues {
 
   isDown(worker: number): boolean {
     return this.queues[worker].isDown;
+  }
+
+  setUnresponsive(worker: number, isUnresponsive: boolean): void {
+    this.queues[worker].isUnresponsive = isUnresponsive;
+  }
+
+  isUnresponsive(worker: number): boolean {
+    return this.queues[worker].isUnresponsive;
   }
 
   /** Less than a quarter of the worker's ring is free. */

@@ -46,6 +46,7 @@ export class EngineClient implements Engine {
   protected readonly storeDoorbell: Doorbell;
   hasDiskRoom = true;
   isStalled = false;
+  isHistoryStalled = false;
   /** Set at a stop: every request is refused. */
   protected stopping = false;
   private readonly maxInFlight: number;
@@ -81,6 +82,11 @@ export class EngineClient implements Engine {
     this.queues.markDown(worker);
   }
 
+  /** Whether the worker's thread takes no commands although it has some. */
+  setUnresponsive(worker: number, isUnresponsive: boolean): void {
+    this.queues.setUnresponsive(worker, isUnresponsive);
+  }
+
   /** Everything that the dead worker had committed was handed out: requests that still wait were not executed. */
   failPending(worker: number): void {
     this.requests.failAll(worker);
@@ -94,6 +100,10 @@ export class EngineClient implements Engine {
 
   isDown(actorId: number): boolean {
     return this.queues.isDown(this.queues.workerOf(actorId));
+  }
+
+  isUnresponsive(actorId: number): boolean {
+    return this.queues.isUnresponsive(this.queues.workerOf(actorId));
   }
 
   get rebuilds(): number {

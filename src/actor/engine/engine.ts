@@ -37,12 +37,16 @@ export interface Engine {
   readonly hasDiskRoom: boolean;
   /** The disk does not answer: transactions wait for the log, and none becomes durable. */
   readonly isStalled: boolean;
+  /** The history index makes no progress, although transactions wait for it. */
+  readonly isHistoryStalled: boolean;
   /** Requests that wait for their reply. */
   readonly inFlight: number;
   /** How many released transactions the history index does not hold yet. */
   readonly historyLag: number;
   /** The actor's thread has died and the actor is being rebuilt. */
   isDown(actorId: number): boolean;
+  /** The actor's thread has commands and takes none. It is ended and rebuilt if that lasts. */
+  isUnresponsive(actorId: number): boolean;
   /** How often a thread has died and its actors were rebuilt. */
   readonly rebuilds: number;
   /** Calls the listener with every transaction that has events, of all actors, in order. */

@@ -90,9 +90,14 @@ export class ActorThreads {
 
   /** Ends threads that hang. They are rebuilt like those that throw. */
   private watch(rebuild: Rebuild): void {
-    if (this.options.control.phase !== RUNNING) return;
+    const { control, engine } = this.options;
+    if (control.phase !== RUNNING) return;
     for (const [worker, thread] of this.threads.entries()) {
-      if (thread.hasEnded || !this.watchdogs[worker]?.check(!rebuild.isWorking(worker))) continue;
+      if (thread.hasEnded) continue;
+      const watchdog = must(this.watchdogs[worker], "watchdog");
+      const hangs = watchdog.check(!rebuild.isWorking(worker));
+      engine.setUnresponsive(worker, watchdog.isUnresponsive);
+      if (!hangs) continue;
       // It counts as dead only when it can write no more.
       thread.hasEnded = true;
       void thread.pinned.terminate().then(() => this.died(worker, new Error("it hangs")));

@@ -19,6 +19,10 @@ import { type Spawned, spawnThread, stopThreads, type Thread } from "./thread.ts
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
 const DISK_INTERVAL_MS = 250;
+/** Of DISK_INTERVAL_MS: two seconds, twenty times as long as a sync on a slow disk. */
+const LOG_STALL_CHECKS = 8;
+/** Of DISK_INTERVAL_MS: half a minute. A commit of the index with a large snapshot may take seconds. */
+const HISTORY_STALL_CHECKS = 120;
 /** About the time that an order takes when nothing else is under way. */
 const POLL_MS = 0.2;
 
@@ -66,7 +70,8 @@ export class Host extends EngineClient {
   private journal: Thread | null = null;
   private store: Thread | null = null;
   private readonly disk: DiskRoom;
-  private readonly stallWatch = new StallWatch(this.control);
+  private readonly logStall = new StallWatch(LOG_STALL_CHECKS);
+  private readonly historyStall = new StallWatch(HISTORY_STALL_CHECKS);
   private ticker: NodeJS.Timeout | null = null;
   private diskWatch: NodeJS.Timeout | null = null;
 
@@ -148,7 +153,9 @@ export class Host extends EngineClient {
     this.hasDiskRoom = this.disk.isEnough();
     if (this.hasDiskRoom !== hadRoom) this.onDiskRoom(this.disk.freeBytes);
     const wasStalled = this.isStalled;
-    this.isStalled = this.stallWatch.check();
+    const { durable, lastSequence, indexed } = this.control;
+    this.isStalled = this.logStall.check(durable, lastSequence);
+    this.isHistoryStalled = this.historyStall.check(indexed, durable);
     if (this.isStalled !== wasStalled) this.onStall();
   }
 

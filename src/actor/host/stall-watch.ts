@@ -1,26 +1,21 @@
-import type { Control } from "../threads/control.ts";
-
-/** Checks without progress until the log counts as stalled: two seconds, twenty times as long as a sync on a slow disk. */
-const MAX_STILL_CHECKS = 8;
-
 /**
- * Notices a disk that does not answer: transactions have sequences, and none of them becomes durable. It counts checks
- * instead of time, because nothing is checked while the whole process is suspended.
+ * Notices work that waits and makes no progress, such as a disk that does not answer. It counts checks instead of time,
+ * because nothing is checked while the whole process is suspended.
  */
 export class StallWatch {
-  private readonly control: Control;
-  private durable = 0;
+  private readonly maxStillChecks: number;
+  private done = 0;
   private stillChecks = 0;
 
-  constructor(control: Control) {
-    this.control = control;
+  /** `maxStillChecks`: checks without progress until the work counts as stalled. */
+  constructor(maxStillChecks: number) {
+    this.maxStillChecks = maxStillChecks;
   }
 
-  /** Call it four times a second. Returns whether the log is stalled. */
-  check(): boolean {
-    const { durable, lastSequence } = this.control;
-    this.stillChecks = lastSequence > durable && durable === this.durable ? this.stillChecks + 1 : 0;
-    this.durable = durable;
-    return this.stillChecks >= MAX_STILL_CHECKS;
+  /** Call it at even intervals. `done` and `due`: sequences. Returns whether the work is stalled. */
+  check(done: number, due: number): boolean {
+    this.stillChecks = due > done && done === this.done ? this.stillChecks + 1 : 0;
+    this.done = done;
+    return this.stillChecks >= this.maxStillChecks;
   }
 }

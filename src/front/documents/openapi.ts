@@ -3,7 +3,7 @@ import { type ErrorCode, specOf } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
-import { type Access, costOf, isForOperators, type Route } from "../routing/route.ts";
+import { type Access, costOf, isLimited, type Route } from "../routing/route.ts";
 import { socketMarkdown } from "./asyncapi.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
@@ -119,7 +119,7 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     description,
     tags: [tagOf(route)],
     security: ACCESS[route.access]?.security ?? CREDENTIALS,
-    ...(!isForOperators(route.access) && { "x-rate-limit": costOf(route) }),
+    ...(isLimited(route) && { "x-rate-limit": costOf(route) }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: requestBody(route, route.body, printer) }),
     responses: { ...successes(route, printer), ...failures(route, printer, errors) },
@@ -235,7 +235,7 @@ const exampleOfCode = (code: ErrorCode): [string, Json] => [code, { $ref: `#/com
 
 function headersOf(route: Route, status: number): Json {
   const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
-  if (!isForOperators(route.access) || status === 429) Object.assign(headers, RATE_LIMIT_HEADERS);
+  if (isLimited(route) || status === 429) Object.assign(headers, RATE_LIMIT_HEADERS);
   if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/Authenticate" };
   return headers;
 }

@@ -7,6 +7,7 @@ import * as account from "./account.ts";
 import * as auth from "./auth.ts";
 import { documentRoutes, redirectToDocs } from "./documents.ts";
 import * as exchange from "./exchange.ts";
+import * as health from "./health.ts";
 import * as market from "./market.ts";
 import * as operator from "./operator.ts";
 import * as orders from "./orders.ts";
@@ -61,7 +62,9 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   auth.keysRoute,
   auth.revokeKeyRoute,
   exchange.timeRoute,
-  exchange.healthRoute,
+  health.healthRoute,
+  health.liveRoute,
+  health.readyRoute,
   exchange.metricsRoute,
   operator.auditRoute,
   operator.indexPriceRoute,

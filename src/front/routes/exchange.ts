@@ -1,15 +1,14 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import Type, { type Static } from "typebox";
-import type { Engine } from "../../actor/engine/engine.ts";
-import { MODE_TRADING } from "../../core/base/enums.ts";
+import Type from "typebox";
+import { LEDGER, MODE_TRADING } from "../../core/base/enums.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
-import { Health, ServerTime } from "../../wire/schema/system.ts";
+import { ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
-import { printSolvency } from "../json/ledger-json.ts";
 import type { Context } from "../routing/context.ts";
 import { get, type Route } from "../routing/route.ts";
+import { problemsOf } from "./health.ts";
 
 export const timeRoute = (): Route =>
   get("/time", {
@@ -18,41 +17,6 @@ export const timeRoute = (): Route =>
     replies: { 200: ServerTime },
     handle: ({ call }) => call.reply(200, `{"serverTime":${Date.now()}}`),
   });
-
-export function healthRoute({ engine, symbols, market, solvency, isReady }: Context): Route {
-  const startedAt = performance.now();
-  return get("/health", {
-    access: "PUBLIC",
-    summary: "Whether the exchange accepts orders",
-    replies: { 200: Health },
-    handle({ call }) {
-      const serverTime = Date.now();
-      if (!isReady()) throw new ApiError("NOT_READY");
-      const sequence = engine.releasedSequence();
-      const faults = symbols.all.flatMap(({ id }) => market.symbol(id).faults);
-      const { gateReason, figures } = solvency;
-      const health: Static<typeof Health> = {
-        status: healthOf(engine, faults, gateReason === null),
-        faults,
-        solvent: gateReason === null,
-        solvency: { gateReason, ...printSolvency(figures) },
-        rebuilds: engine.rebuilds,
-        sequence,
-        uptimeMs: Math.round(performance.now() - startedAt),
-        serverTime,
-      };
-      call.reply(200, JSON.stringify(health));
-    },
-  });
-}
-
-/** The most serious problem first. */
-function healthOf(engine: Engine, faults: readonly string[], isSolvent: boolean): Static<typeof Health>["status"] {
-  if (engine.isStalled) return "STALLED";
-  if (faults.length > 0) return "UNSOUND";
-  if (!isSolvent) return "INSOLVENT";
-  return engine.hasDiskRoom ? "OK" : "STORAGE_FULL";
-}
 
 export function metricsRoute(context: Context): Route {
   const metrics = createMetrics(context);
@@ -68,7 +32,8 @@ export function metricsRoute(context: Context): Route {
 }
 
 /** The state of the exchange, and that of the process. */
-export function createMetrics({ engine, symbols, market, solvency, isReady }: Context): Registry {
+export function createMetrics(context: Context): Registry {
+  const { engine, symbols, market, solvency, isReady } = context;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -77,7 +42,9 @@ export function createMetrics({ engine, symbols, market, solvency, isReady }: Co
       this.set(read());
     }
   };
-  gauge("ready", "1 while orders are accepted", () => Number(isReady()));
+  gauge("ready", "1 while GET /health/ready answers 200, else 0", () =>
+    Number(isReady() && problemsOf(context).length === 0),
+  );
   gauge("sequence", "Sequence of the last transaction that is durable and published", () => engine.releasedSequence());
   gauge("requests_in_flight", "Requests whose transaction is not durable yet", () => engine.inFlight);
   gauge(
@@ -88,6 +55,9 @@ export function createMetrics({ engine, symbols, market, solvency, isReady }: Co
   gauge("rebuilds", "How often an actor thread died and was rebuilt since the start", () => engine.rebuilds);
   gauge("stalled", "1 while the disk does not answer and no transaction becomes durable", () =>
     Number(engine.isStalled),
+  );
+  gauge("history_stalled", "1 while the history index makes no progress although transactions wait for it", () =>
+    Number(engine.isHistoryStalled),
   );
   gauge("disk_room", "1 while the disk has enough free space for new orders", () => Number(engine.hasDiskRoom));
   gauge("solvent", "0 while withdrawals are refused with WITHDRAWALS_GATED, else 1", () =>
@@ -105,6 +75,18 @@ export function createMetrics({ engine, symbols, market, solvency, isReady }: Co
     () => solvency.figures.deficitQuanta,
   );
 
+  new Gauge({
+    name: "perpd_actor_up",
+    help: "By symbol, and for the ledger: 0 while its thread is dead, being rebuilt or takes no commands, else 1",
+    labelNames: ["actor"],
+    registers: [registry],
+    collect() {
+      const set = (actor: string, id: number): void =>
+        this.set({ actor }, Number(!engine.isDown(id) && !engine.isUnresponsive(id)));
+      set("ledger", LEDGER);
+      for (const { id, symbol } of symbols.all) set(symbol, id);
+    },
+  });
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {
     new Gauge({ name: `perpd_${name}`, help, labelNames: ["symbol"], registers: [registry], collect: set });
     function set(this: Gauge<"symbol">): void {

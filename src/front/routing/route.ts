@@ -28,6 +28,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly description?: string;
   /** Default: see costOf. */
   readonly cost?: Cost;
+  /** It costs nothing: no load of other clients may keep a load balancer or a monitor from its answer. */
+  readonly isFree?: true;
   /** The cost of a call by its body, which is not checked yet. `cost` is then the smallest one. */
   readonly costOfBody?: (body: unknown) => Cost;
   /** The schema of the path's parameter. Its description goes into openapi.json. */
@@ -83,6 +85,9 @@ export const del = declare("DELETE");
 /** Operators have no rate limit, unless the token is wrong. */
 export const isForOperators = (access: Access): access is OperatorAccess =>
   access === "OPERATOR" || access === "METRICS";
+
+/** Its calls are charged to the rate limits. No load of others may keep the operator from setting an index price. */
+export const isLimited = ({ access, isFree }: Route): boolean => !isForOperators(access) && isFree !== true;
 
 /** The cost of a call. Without a declared one, a page of a list costs more than other reads. */
 export function costOf({ cost, access, method, path, query }: Route): Cost {

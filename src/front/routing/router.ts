@@ -11,7 +11,7 @@ import { checkPermission, type Principal } from "../exchange/credentials.ts";
 import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
 import { Input } from "../json/input.ts";
-import { type Access, costOf, isForOperators, type Route, type RouteRequest } from "./route.ts";
+import { type Access, costOf, isForOperators, isLimited, type Route, type RouteRequest } from "./route.ts";
 
 /** Finds out who calls, or throws an ApiError. */
 export type Authenticator = Pick<Auth, "principal" | "session" | "operator">;
@@ -83,10 +83,9 @@ export class Router {
     if (endpoint === undefined) return this.refuseMethod(call, path);
     const { route, query, body } = endpoint;
     const cost = route.costOfBody === undefined ? endpoint.cost : costOfCall(call, route.costOfBody, endpoint.cost);
-    // No load of other clients may keep the operator from setting an index price.
     const { access } = route;
     const isOperators = isForOperators(access);
-    const isCharged = !isOperators && this.chargeAddress(call, cost);
+    const isCharged = isLimited(route) && this.chargeAddress(call, cost);
     const operator = isOperators ? this.operatorOf(call, access, route.path) : "";
     const principal = isOperators ? ANONYMOUS : this.authenticate(call, access);
     if (isCharged) this.chargePrincipal(call, principal, cost);

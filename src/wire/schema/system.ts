@@ -12,12 +12,28 @@ const SOLVENCY_FIGURES = {
   ),
 };
 
+export const Alive = object({ live: Type.Literal(true), serverTime: Time("Time of the answer.") });
+export const Ready = object({ ready: Type.Literal(true), serverTime: Time("Time of the answer.") });
+
+/** The most serious first. */
+const PROBLEMS = [
+  "STALLED",
+  "REBUILDING",
+  "UNRESPONSIVE",
+  "UNSOUND",
+  "INSOLVENT",
+  "STORAGE_FULL",
+  "HISTORY_STALLED",
+] as const;
+
 export const Health = object({
-  status: Type.Enum(["OK", "STALLED", "UNSOUND", "INSOLVENT", "STORAGE_FULL"], {
+  status: Type.Enum(["OK", ...PROBLEMS], {
     description:
-      "STALLED: the disk accepts no writes, so requests end in TIMEOUT. UNSOUND: the self-check has stopped trading in at " +
+      "OK, or the most serious of `problems`. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
+      "REBUILDING: the thread of a symbol or of the ledger has died and is rebuilt; requests to it end in UNAVAILABLE. " +
+      "UNRESPONSIVE: such a thread takes no commands; it is ended and rebuilt after some seconds. UNSOUND: the self-check has stopped trading in at " +
       "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
-      "code.",
+      "code. HISTORY_STALLED: the history index makes no progress, so reads of recent history end in TIMEOUT.",
   }),
   faults: Type.Array(Type.String(), { description: "The faults that the self-check has found, in words." }),
   solvent: Type.Boolean({
@@ -40,6 +56,14 @@ export const Health = object({
   sequence: Sequence,
   uptimeMs: Type.Integer({ minimum: 0 }),
   serverTime: Time("Time of the answer."),
+  problems: Type.Array(
+    object({
+      code: Type.Enum([...PROBLEMS], { description: "See `status`." }),
+      concerns: Type.String({ description: "A symbol, `ledger` or `exchange`.", examples: ["BTC-PERP"] }),
+      message: Type.String({ description: "The problem in words." }),
+    }),
+    { description: "All reasons why the exchange cannot do a part of its work, the most serious first." },
+  ),
 });
 
 const Detail = Type.Union([

@@ -30,7 +30,7 @@ function start() {
       before(check);
       return watchdog.check(isPaused);
     });
-  return { commands, out, hangs };
+  return { commands, out, hangs, watchdog };
 }
 
 test("a thread that takes no command for fifteen checks hangs", () => {
@@ -45,6 +45,18 @@ test("a thread that takes no command for fifteen checks hangs", () => {
     hangs(15, () => commands.write()),
     [15],
   );
+});
+
+test("a thread that takes no command for three checks is unresponsive until it takes one", () => {
+  const { commands, hangs, watchdog } = start();
+  commands.write();
+  hangs(2);
+  assert.ok(!watchdog.isUnresponsive);
+  hangs(1);
+  assert.ok(watchdog.isUnresponsive);
+  commands.read();
+  hangs(1);
+  assert.ok(!watchdog.isUnresponsive);
 });
 
 test("a thread that takes a command now and then does not hang, however many are left", () => {

@@ -106,6 +106,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "DELETE /auth/keys/:apiKey": { access: "SESSION", path: "/auth/keys/:key", foreign: "KEY_NOT_FOUND" },
   "GET /time": { access: "PUBLIC" },
   "GET /health": { access: "PUBLIC" },
+  "GET /health/live": { access: "PUBLIC" },
+  "GET /health/ready": { access: "PUBLIC" },
   "GET /ws": { access: "PUBLIC" },
   "GET /openapi.json": { access: "PUBLIC" },
   "GET /asyncapi.json": { access: "PUBLIC" },

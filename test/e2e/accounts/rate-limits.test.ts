@@ -153,7 +153,7 @@ test("an address is limited in open WebSockets, and closing one allows another",
   open.push(again);
 });
 
-test("unauthenticated requests are charged to the address, the operator's are free", async (t) => {
+test("unauthenticated requests are charged to the address; the operator's and those of load balancers are free", async (t) => {
   // The slowest flow there is, four tokens a second for an address, and room for all handshakes at once.
   const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
   const slow = await startServer({ quiet: false, flags, environment: { PERPD_REQUEST_RATE: "1" } });
@@ -185,6 +185,13 @@ test("unauthenticated requests are charged to the address, the operator's are fr
       answers.some((each) => each.status === "fulfilled" && each.value.status === 429),
       `${method} ${path}`,
     );
+  }
+  for (const path of ["/health/live", "/health/ready"]) {
+    const answers = await atOnce(() => nobody.request("GET", path));
+    for (const each of answers) {
+      assert.ok(each.status === "fulfilled" && each.value.status === 200, path);
+      assert.equal(each.value.headers["ratelimit-limit"], undefined);
+    }
   }
   await new Operator(slow).soundAudit();
 });

@@ -121,12 +121,15 @@ test("on a nearly full disk orders and transfers are refused, cancels and reads 
   await server.logs(/the disk is nearly full/);
   const health = async () => (await alice.trader.get<{ status: string }>("/health")).status;
   assert.equal(await health(), "STORAGE_FULL");
+  const { details } = await alice.trader.refused("NOT_READY", "GET", "/health/ready");
+  assert.deepEqual(details?.codes, ["STORAGE_FULL"]);
   const program = new perpd({ hostname: new URL(server.url).host });
   assert.equal((await program.fetchStatus()).status, "error");
 
   fs.rmSync(join(disk, "filler"));
   await until("orders are taken again", async () => (await alice.place("after")).status === 201 || undefined);
   assert.equal(await health(), "OK");
+  await alice.trader.get("/health/ready");
   await server.kill();
   await server.start();
   alice.reach(server);

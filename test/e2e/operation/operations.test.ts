@@ -45,6 +45,14 @@ before(async () => {
 
 after(() => server.dispose());
 
+test("a halted symbol and one without a price leave the exchange ready", async () => {
+  await operator.call(200, "POST", "/operator/symbols/BTC-PERP/halt");
+  assert.equal((await nobody.request("HEAD", "/health/ready")).status, 200);
+  assert.equal((await nobody.get<{ ready: boolean }>("/health/ready")).ready, true);
+  assert.equal((await nobody.get<{ live: boolean }>("/health/live")).live, true);
+  await operator.call(200, "POST", "/operator/symbols/BTC-PERP/resume");
+});
+
 test("time, health and the common response headers", async () => {
   const before = Date.now();
   const time = await nobody.request<{ serverTime: number }>("GET", "/time");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { ErrorBody } from "../../../src/client/error.ts";
-import type { NewOrder, Order, PlacedOrder } from "../../../src/client/types.ts";
+import type { Health, NewOrder, Order, PlacedOrder } from "../../../src/client/types.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { Api } from "../support/api.ts";
 import { assertUnchanged } from "../support/funding.ts";
@@ -183,7 +183,10 @@ test("a hanging thread is ended and rebuilt, and the others continue", async (t)
     answered = true;
   });
   let orders = 0;
+  const problems = new Set<string>();
   while (!answered) {
+    const { status, body } = await alice.request<ErrorBody>("GET", "/health/ready");
+    if (status === 503) problems.add(String(body.details?.reasons));
     const { orderId } = await alice.place({ ...order, symbol: "ETH-PERP", price: "2900" });
     await alice.cancel(orderId);
     orders++;
@@ -191,6 +194,7 @@ test("a hanging thread is ended and rebuilt, and the others continue", async (t)
   const { status, body } = await answer;
   assert.deepEqual([status, body.retryable], [503, true]);
   assert.ok(orders > 0);
+  assert.ok(problems.has("The thread of BTC-PERP takes no commands."), [...problems].join());
   await comesBack(server, 1);
   await server.logs(/it hangs/);
   assert.equal((await alice.order(kept.orderId)).status, "NEW");
@@ -199,9 +203,30 @@ test("a hanging thread is ended and rebuilt, and the others continue", async (t)
   await new Operator(server).soundAudit();
 });
 
-test("a stop during a rebuild runs cancel-on-disconnect in every symbol", async (t) => {
+test("health names a dead thread until it is rebuilt, and a stop during a rebuild runs cancel-on-disconnect", async (t) => {
   const server = await start(t, WORKERS, { RECOVER_AFTER_MS: "500" });
   const alice = await openTrader(server, "100000");
+  const fault = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };
+  await alice.get("/health/ready");
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...fault, clientOrderId: "throw-0" });
+  const { details } = await alice.refused("NOT_READY", "GET", "/health/ready");
+  assert.deepEqual(details, {
+    codes: ["REBUILDING"],
+    reasons: ["The thread of BTC-PERP has died. It is rebuilt from the log."],
+  });
+  const { status, problems } = await alice.get<Health>("/health");
+  assert.deepEqual([status, problems.map(({ concerns }) => concerns)], ["REBUILDING", ["BTC-PERP"]]);
+  const { text } = await new Operator(server).request("GET", "/metrics");
+  for (const line of [
+    /^perpd_ready 0$/m,
+    /^perpd_actor_up\{actor="BTC-PERP"\} 0$/m,
+    /^perpd_actor_up\{actor="ledger"\} 1$/m,
+  ])
+    assert.match(text, line);
+  await alice.get("/health/live");
+  await until("the rebuild", async () => (await alice.request("GET", "/health/ready")).status === 200);
+  assert.deepEqual([(await alice.get<Health>("/health")).status, await rebuilds(server)], ["OK", 1]);
+
   const socket = await SocketClient.open(server.wsUrl);
   t.after(() => socket.close());
   await socket.request("auth", { token: alice.token, cancelOnDisconnect: true });
@@ -210,8 +235,7 @@ test("a stop during a rebuild runs cancel-on-disconnect in every symbol", async 
     const { orderId } = await alice.place({ symbol, side: "BUY", type: "LIMIT", price: "100", quantity: "0.1" });
     placed.push(orderId);
   }
-  const bomb = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };
-  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...bomb, clientOrderId: "throw-0" });
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...fault, clientOrderId: "throw-0" });
   assert.deepEqual(await server.stop(), { code: 0, signal: null });
   await server.start();
   for (const orderId of placed) assert.equal((await again(server, alice).order(orderId)).status, "CANCELED");

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { perpd } from "../../../src/ccxt/index.ts";
+import type { ErrorBody } from "../../../src/client/error.ts";
 import { Api } from "../support/api.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Operator, openTrader } from "../support/trader.ts";
@@ -31,6 +32,12 @@ function mountDisk(): boolean {
   return run("mkfs.ext4", "-q", image) && run("mount", "--options", "loop", image, disk);
 }
 
+/** Its status code, and the reasons when it is 503. */
+async function readiness(server: TestServer): Promise<[number, unknown]> {
+  const { status, body } = await new Api(server.url).request<ErrorBody>("GET", "/health/ready");
+  return [status, body.details?.codes];
+}
+
 const status = async (server: TestServer): Promise<string> =>
   (await new Api(server.url).get<{ status: string }>("/health")).status;
 
@@ -53,6 +60,8 @@ test("on a stalled disk nothing false is acknowledged, health reports it, and se
   assert.ok(run("fsfreeze", "--freeze", disk));
   const waiting = place("while-frozen");
   await until("health says so", async () => (await status(server)) === "STALLED" || undefined);
+  assert.deepEqual(await readiness(server), [503, ["STALLED"]]);
+  await new Api(server.url).get("/health/live");
   await server.logs(/the disk does not answer/);
   assert.match((await new Operator(server).request("GET", "/metrics")).text, /^perpd_stalled 1$/m);
   const program = new perpd({ hostname: new URL(server.url).host });
@@ -64,6 +73,7 @@ test("on a stalled disk nothing false is acknowledged, health reports it, and se
 
   assert.ok(run("fsfreeze", "--unfreeze", disk));
   await until("health says so", async () => (await status(server)) === "OK" || undefined);
+  assert.deepEqual(await readiness(server), [200, undefined]);
   assert.equal((await place("while-frozen")).status, 200, "it has been placed, once");
   assert.equal((await place("after")).status, 201);
   await server.logs(/the disk answers again/);

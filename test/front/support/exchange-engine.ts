@@ -10,6 +10,7 @@ export class ExchangeEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly isHistoryStalled = false;
   readonly rebuilds = 0;
   readonly instruments: readonly Instrument[];
   /** The actors' rings are full. */
@@ -34,6 +35,9 @@ export class ExchangeEngine implements Engine {
     if (this.isFull) return false;
     this.asked.push({ actorId, command: { ...command }, onReply });
     return true;
+  }
+  isUnresponsive(): boolean {
+    return false;
   }
   isDown(): boolean {
     return false;

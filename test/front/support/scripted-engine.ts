@@ -58,8 +58,9 @@ export interface Asked {
 
 /** An engine that the test controls: it decides what the actors did, and when their answers come. */
 export class ScriptedEngine implements Engine {
-  readonly hasDiskRoom = true;
-  readonly isStalled = false;
+  hasDiskRoom = true;
+  isStalled = false;
+  isHistoryStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments: Instrument[];
@@ -79,6 +80,8 @@ export class ScriptedEngine implements Engine {
   historyAsked = 0;
   /** The actors' threads have died and are not replaced yet. */
   down = false;
+  /** Of the actors whose threads take no commands. */
+  readonly unresponsive = new Set<number>();
   private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
   private waiting: (() => void)[] = [];
@@ -93,6 +96,9 @@ export class ScriptedEngine implements Engine {
     return true;
   }
   readonly rebuilds = 0;
+  isUnresponsive(actorId: number): boolean {
+    return this.unresponsive.has(actorId);
+  }
   isDown(): boolean {
     return this.down;
   }
