@@ -1,4 +1,4 @@
-import Value from "typebox/value";
+import { Check, Errors } from "typebox/schema";
 import { ConfigError } from "./error.ts";
 import { readJson } from "./json-file.ts";
 import {
@@ -117,7 +117,7 @@ function switchOf(text: string): boolean | null {
 }
 
 function checkValue(name: SettingName, value: unknown, source: string): unknown {
-  if (Value.Check(SETTINGS.properties[name], value)) return value;
+  if (Check(SETTINGS.properties[name], value)) return value;
   const schema = schemaOf(name);
   if (schema.fileOnly) throw new ConfigError(`${source}${firstFault(name, value)}`);
   const shown = schema.secret ? "the value" : JSON.stringify(value);
@@ -126,7 +126,7 @@ function checkValue(name: SettingName, value: unknown, source: string): unknown 
 
 /** Describes the first fault of a value with many parts: `[0].tickSize must be string`. Shows no values: some are secret. */
 function firstFault(name: SettingName, value: unknown): string {
-  for (const error of Value.Errors(SETTINGS.properties[name], value)) {
+  for (const error of Errors(SETTINGS.properties[name], value)[1]) {
     if (error.keyword === "boolean") continue; // additionalProperties says the same better
     const path = error.instancePath.replace(/\/([0-9]+)/g, "[$1]").replace(/\//g, ".");
     const extra = error.keyword === "additionalProperties" ? `: ${error.params.additionalProperties.join(", ")}` : "";

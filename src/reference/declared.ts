@@ -5,5 +5,10 @@ import type { Route } from "../front/routing/route.ts";
 /** A context without an exchange behind it. Routes and metrics can be declared with it, and never run. */
 export const NO_EXCHANGE = { engine: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context;
 
-/** Every route, for readers of the declarations. No handler may be called. */
-export const declaredRoutes = (): Route[] => apiRoutes(NO_EXCHANGE, "docs");
+let routes: Route[] | null = null;
+
+/** Every route, for readers of the declarations. No handler may be called. The same list each time. */
+export function declaredRoutes(): readonly Route[] {
+  routes ??= apiRoutes(NO_EXCHANGE, "docs");
+  return routes;
+}

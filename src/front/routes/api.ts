@@ -74,10 +74,12 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
 ];
 
 const endpoints = (context: Context): Route[] => ENDPOINTS.map((declare) => declare(context));
-const withDocuments = (routes: Route[], version: string): Route[] => [...routes, ...documentRoutes(routes, version)];
 
 /** Every route of the exchange and of the documents that describe it. `version`: of the program. */
-export const apiRoutes = (context: Context, version: string): Route[] => withDocuments(endpoints(context), version);
+export function apiRoutes(context: Context, version: string): Route[] {
+  const routes = endpoints(context);
+  return [...routes, ...documentRoutes(routes, version).routes];
+}
 
 /** The handler of a server's calls. */
 export type Api = (call: Call) => void;
@@ -90,9 +92,11 @@ export function createApis(
   isSplit: boolean,
 ): { readonly open: Api; readonly operators: Api } {
   const routes = endpoints(context);
-  const forClients = routes.filter(({ access }) => !isForOperators(access));
+  const shown = isSplit ? routes.filter(({ access }) => !isForOperators(access)) : routes;
+  const documents = documentRoutes(shown, version);
+  documents.prepare();
   const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits);
-  const router = routerOf(withDocuments(isSplit ? forClients : routes, version));
+  const router = routerOf([...shown, ...documents.routes]);
   const operatorRouter = routerOf(routes.filter(({ access }) => isForOperators(access)));
   return {
     open(call) {

@@ -96,21 +96,30 @@ interface Page {
   read(): string | Promise<Uint8Array>;
 }
 
+export interface Documents {
+  readonly routes: Route[];
+  /**
+   * Makes the texts. A server does so at its start: it takes so long that a request would delay others. Readers of the
+   * declarations do not need the texts.
+   */
+  prepare(): void;
+}
+
 /** The documents that describe `routes`, and themselves. `version`: of the program. */
-export function documentRoutes(routes: readonly Route[], version: string): Route[] {
+export function documentRoutes(routes: readonly Route[], version: string): Documents {
   const anyObject = (description: string) => Type.Object({}, { description, additionalProperties: true });
   const documents = [
     page("/openapi.json", {
       summary: "This document: the REST API",
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
-      read: () => openApi,
+      read: openApi,
     }),
     page("/asyncapi.json", {
       summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
-      read: () => asyncApi,
+      read: asyncApi,
     }),
     page(DOCS_PATH, {
       summary: "The interactive reference",
@@ -127,10 +136,23 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
     }),
   ];
   const all = [...routes, ...documents];
-  // Built at the start: it takes so long that a request would delay others.
-  const openApi: string = JSON.stringify(openApiDocument(all, version));
-  const asyncApi: string = JSON.stringify(asyncApiDocument(all, version));
-  return documents;
+  let openApiText: string | null = null;
+  let asyncApiText: string | null = null;
+  function openApi(): string {
+    openApiText ??= JSON.stringify(openApiDocument(all, version));
+    return openApiText;
+  }
+  function asyncApi(): string {
+    asyncApiText ??= JSON.stringify(asyncApiDocument(all, version));
+    return asyncApiText;
+  }
+  return {
+    routes: documents,
+    prepare() {
+      openApi();
+      asyncApi();
+    },
+  };
 }
 
 function page(path: string, { summary, reply, contentType, maxAgeSeconds = 0, read }: Page): Route {
