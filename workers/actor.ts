@@ -1,4 +1,4 @@
 import { withRecoveryAdvice } from "../src/actor/host/recovery-advice.ts";
-import { runActors } from "../src/actor/threads/thread-mains.ts";
+import { runActors } from "../src/actor/threads/actor-main.ts";
 
 export default withRecoveryAdvice(runActors);

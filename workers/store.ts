@@ -1,4 +1,4 @@
 import { withRecoveryAdvice } from "../src/actor/host/recovery-advice.ts";
-import { runStore } from "../src/actor/threads/thread-mains.ts";
+import { runStore } from "../src/actor/threads/store-main.ts";
 
 export default withRecoveryAdvice(runStore);

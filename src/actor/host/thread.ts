@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { Doorbell } from "../../wire/ring.ts";
 import type { Control } from "../threads/control.ts";
-import type { ThreadTask } from "../threads/thread-mains.ts";
+import type { ThreadTask } from "../threads/thread-task.ts";
 import { type PinnedThread, pinThread } from "./pools.ts";
 
 export interface Thread {

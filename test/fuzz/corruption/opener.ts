@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
-import { refuseOrphanedLog } from "../../../src/actor/threads/thread-mains.ts";
+import { refuseOrphanedLog } from "../../../src/actor/threads/store-main.ts";
 import { type Config, loadConfig } from "../../../src/config.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withRecoveryAdvice } from "../../../../src/actor/host/recovery-advice.ts";
-import { type ActorTask, runActors } from "../../../../src/actor/threads/thread-mains.ts";
+import { type ActorTask, runActors } from "../../../../src/actor/threads/actor-main.ts";
 import type { Actor, Transaction } from "../../../../src/core/protocol/actor.ts";
 import { Deposit, PlaceOrder } from "../../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../../src/core/protocol/message-schema.ts";

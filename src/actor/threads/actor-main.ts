@@ -1,0 +1,73 @@
+import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
+import { MarginTable } from "../../core/accounts/margin-table.ts";
+import { LEDGER } from "../../core/base/enums.ts";
+import { LedgerActor, type LedgerSettings } from "../../core/ledger/ledger.ts";
+import type { Actor } from "../../core/protocol/actor.ts";
+import { compileInstrument, type InstrumentConfig } from "../../core/protocol/instrument.ts";
+import { SymbolActor, type SymbolSettings } from "../../core/symbol.ts";
+import { openDatabase } from "../../store/database/database.ts";
+import { Snapshots } from "../../store/database/snapshots.ts";
+import { logOf } from "../../store/files/data-folder.ts";
+import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
+import { ActorWorker } from "./actor-worker.ts";
+import { Control } from "./control.ts";
+import { recover } from "./recovery.ts";
+import type { ThreadTask } from "./thread-task.ts";
+
+export interface ActorTask extends ThreadTask {
+  /** The worker's number, from 0, and how many there are. */
+  worker: number;
+  workers: number;
+  dataDir: string;
+  commands: SharedArrayBuffer;
+  out: SharedArrayBuffer;
+  journalDoorbell: SharedArrayBuffer;
+  marginTable: SharedArrayBuffer;
+  liquidationBids: SharedArrayBuffer;
+  /** As large as the margin table: see recount.ts. */
+  sums: SharedArrayBuffer;
+  /** It replaces a thread that has died, while the others go on: see rebuild.ts. */
+  isReplacement: boolean;
+  actorIds: number[];
+  instruments: InstrumentConfig[];
+  ledger: LedgerSettings;
+  symbols: SymbolSettings;
+  snapshotIntervalMs: number;
+}
+
+/** Tests pass `wrap` to replace actors. */
+export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (actor) => actor): void {
+  const control = new Control(task.control);
+  const { worker: stripe, workers: stripeCount } = task;
+  const shared = new MarginTable(task.marginTable, stripeCount, stripe);
+  const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, stripeCount, stripe) : shared;
+  const symbols = task.instruments.map(({ symbol }) => symbol);
+  marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
+  const actors = task.actorIds.map((actorId): Actor => {
+    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable));
+    const config = task.instruments.find((instrument) => instrument.id === actorId);
+    if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
+    return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
+  });
+  const database = openDatabase(task.dataDir, { readOnly: true });
+  const notBefore = recover(actors, new Snapshots(database), logOf(task.dataDir), control);
+  database.close();
+  const worker = new ActorWorker({
+    worker: task.worker,
+    actors,
+    marginTable,
+    sums: new MarginTable(task.sums, stripeCount, stripe),
+    ...(task.isReplacement ? { joinTable: task.marginTable } : {}),
+    control,
+    commands: new RingConsumer(task.commands),
+    doorbell: new Doorbell(task.doorbell),
+    out: new RingProducer(task.out, new Doorbell(task.journalDoorbell)),
+    snapshotIntervalMs: task.snapshotIntervalMs,
+    clock: Date.now,
+    monotonic: () => performance.now(),
+    notBefore,
+  });
+  task.port.postMessage("ready");
+  worker.run();
+  task.port.close();
+}

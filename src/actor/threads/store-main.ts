@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { compileInstrument, type InstrumentConfig } from "../../core/protocol/instrument.ts";
+import { openDatabase } from "../../store/database/database.ts";
+import { logOf } from "../../store/files/data-folder.ts";
+import { DiskRoom } from "../../store/files/disk-room.ts";
+import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
+import { Indexer } from "../../store/indexer/indexer.ts";
+import { listSegments } from "../../store/log/log-segment.ts";
+import { Doorbell, RingConsumer } from "../../wire/ring.ts";
+import { Control, STOP_STORE } from "./control.ts";
+import { CooperativeYield } from "./cooperative-yield.ts";
+import { StoreWorker } from "./store-worker.ts";
+import type { ThreadTask } from "./thread-task.ts";
+
+export interface StoreTask extends ThreadTask {
+  dataDir: string;
+  /** Snapshots, from the journal. */
+  input: SharedArrayBuffer;
+  /** Woken after each commit: the gateway may wait for the index. */
+  frontDoorbell: SharedArrayBuffer;
+  actorIds: number[];
+  instruments: InstrumentConfig[];
+  keepSegments: boolean;
+  /** Below this the database is not written to. By then the gateway refuses most commands that store more. */
+  minFreeBytes: number;
+}
+/** Posted by the store thread when it is ready. */
+export interface StoreReady {
+  /** See Indexer.storedThrough. */
+  storedThrough: number;
+}
+
+/** The store looks for new transactions at this interval. A client that waits for the index wakes it at once. */
+const STORE_WAIT_MS = 250;
+
+export async function runStore(task: StoreTask): Promise<void> {
+  refuseOrphanedLog(task.dataDir);
+  const control = new Control(task.control);
+  const doorbell = new Doorbell(task.doorbell);
+  const frontDoorbell = new Doorbell(task.frontDoorbell, () => task.port.postMessage("indexed"));
+  const input = new RingConsumer(task.input);
+  const database = openDatabase(task.dataDir);
+  const indexer = new Indexer({
+    database,
+    logDir: logOf(task.dataDir),
+    instruments: task.instruments.map(compileInstrument),
+    actorIds: task.actorIds,
+    keepSegments: task.keepSegments,
+    yieldNow: () => worker.yieldNow(),
+    onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),
+    onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
+  });
+  control.indexed = indexer.indexedSequence;
+  for (const actorId of task.actorIds) control.setStoredSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
+  task.port.postMessage({ storedThrough: indexer.storedThrough } satisfies StoreReady);
+  const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
+  const worker: StoreWorker = new StoreWorker({
+    ...{ indexer, control, input, frontDoorbell },
+    hasRoom: () => disk.isEnough(),
+    cooperativeYield: new CooperativeYield(control),
+  });
+  while (control.phase < STOP_STORE) {
+    if (worker.step()) continue;
+    doorbell.prepareSleep();
+    if (worker.maySleep && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
+    doorbell.cancelSleep();
+    // lmdb-js leaves timers behind that only the event loop clears.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  worker.finish(() => performance.now());
+  indexer.close();
+  database.close();
+  task.port.close();
+}
+
+/** Throws DatabaseCorruptError for a log without a database: a fresh database would hide that the old one was lost. */
+export function refuseOrphanedLog(dataDir: string): void {
+  const logDir = logOf(dataDir);
+  if (readGenesis(dataDir) !== null || !existsSync(logDir) || listSegments(logDir).length === 0) return;
+  throw new DatabaseCorruptError(`${logDir} holds a log, but ${dataDir} has lost its genesis.json and its database`);
+}
