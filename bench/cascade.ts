@@ -2,7 +2,7 @@ import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/base/enums.ts";
 import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/protocol/commands.ts";
 import { blank, type Message } from "../src/core/protocol/message-schema.ts";
 import { CoreRunner } from "./support/engines/core-engine.ts";
-import { collectGarbage } from "./support/garbage.ts";
+import { collectGarbage, keepUntilNext } from "./support/garbage.ts";
 import { MID_TICKS } from "./support/orders/order-stream.ts";
 import { compareSizes, median, type Row } from "./support/report.ts";
 
@@ -23,6 +23,9 @@ export function benchCascade(rounds: number): Row[] {
   return [
     ...rows("one price, until all positions are at it", (positions) => median(markUpdates(positions).map(sum))),
     ...rows("one price, transactions behind which orders wait, p99", (positions) => p99(markUpdates(positions).flat())),
+    ...rows("one price beyond the band, orders wait, p50", (positions) =>
+      median(markUpdates(positions, 3250).map(([wait]) => wait)),
+    ),
     ...rows("40 % fall, one position closed", (positions) => fallingPrices(positions).eachUs),
     ...rows("40 % fall, transactions behind which orders wait, p99", (positions) =>
       p99(fallingPrices(positions).transactionsUs),
@@ -40,6 +43,7 @@ const p99 = (values: readonly number[]): number =>
 /** A market in which every account holds one lot, long and short alternating. */
 function marketWithPositions(positions: number, depositQuanta?: number): CoreRunner {
   const core = new CoreRunner(positions, depositQuanta);
+  keepUntilNext(core);
   const place = blank(PlaceOrder);
   place.priceTicks = MID_TICKS;
   place.quantityLots = 1;
@@ -64,11 +68,12 @@ function runToEnd(core: CoreRunner, command: Message): number[] {
     from = now;
   };
   core.decide(command);
+  // Orders wait until the mark is settled: that counts as one transaction.
+  while (core.actor.isSettlingMark) core.settleMark();
   record();
   for (let more = true; more; record()) {
-    // Orders wait until a mark is settled: that counts as one transaction.
-    while (core.actor.isSettlingMark) core.settleMark();
     more = core.runBackground();
+    while (core.actor.isSettlingMark) core.settleMark();
   }
   return transactionsUs;
 }
@@ -81,9 +86,12 @@ function processorUs(): number {
 
 const price = (indexTicks: number): Message => ({ type: SetIndexPrice.code, indexTicks, isGuarded: 0 }) as Message;
 
-function markUpdates(positions: number): number[][] {
+/** Prices that move to and fro by twice `awayTicks`, and bankrupt nobody. Beyond 0.2 % all positions of a side are checked at once. */
+function markUpdates(positions: number, awayTicks = 10): number[][] {
   const core = marketWithPositions(positions);
-  return Array.from({ length: PRICES }, (_, i) => runToEnd(core, price(MID_TICKS + (i % 2 === 0 ? 10 : -10))));
+  return Array.from({ length: PRICES }, (_, i) =>
+    runToEnd(core, price(MID_TICKS + (i % 2 === 0 ? 1 : -1) * awayTicks)),
+  );
 }
 
 function fallingPrices(positions: number): { eachUs: number; transactionsUs: number[] } {

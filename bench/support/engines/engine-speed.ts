@@ -1,4 +1,4 @@
-import { collectGarbage } from "../garbage.ts";
+import { collectGarbage, keepUntilNext } from "../garbage.ts";
 import { type Latency, latencyOf, newHistogram } from "../latency.ts";
 import type { OrderStream } from "../orders/order-stream.ts";
 import type { Engine } from "./core-engine.ts";
@@ -36,16 +36,9 @@ export function operationLatency(make: MakeEngine, stream: OrderStream): Latency
   return latencyOf(histogram);
 }
 
-/**
- * The last engine, until the next one is made. Without any, V8 forgets the shapes of its objects, and compiles all code again
- * for the next engine. In an exchange an engine lasts as long as the process.
- */
-const kept = new Set<Engine>();
-
 function engineWithBook(make: MakeEngine, stream: OrderStream): Engine {
   const engine = make(stream);
-  kept.clear();
-  kept.add(engine);
+  keepUntilNext(engine);
   for (let i = 0; i < stream.prefill; i++) engine.run(i);
   collectGarbage();
   for (let i = stream.prefill; i < stream.timedFrom; i++) engine.run(i);
