@@ -17,6 +17,15 @@ export interface AccountMargin extends Contribution {
   gains: number;
 }
 
+export const noMargin = (): AccountMargin => ({
+  equity: 0,
+  unrealized: 0,
+  gains: 0,
+  initial: 0,
+  positionInitial: 0,
+  maintenance: 0,
+});
+
 // The order in which an actor remembers a contribution as five numbers.
 export const EQUITY = 0;
 export const UNREALIZED = 1;

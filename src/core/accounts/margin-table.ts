@@ -39,14 +39,7 @@ type Contribution = fields.Contribution;
  */
 export class MarginTable extends MarginJournal {
   private sharedBids: LiquidationBids | null = null;
-  private readonly consistentTotals: fields.AccountMargin = {
-    equity: 0,
-    unrealized: 0,
-    gains: 0,
-    initial: 0,
-    positionInitial: 0,
-    maintenance: 0,
-  };
+  private readonly consistentTotals = fields.noMargin();
 
   static allocate(maxAccounts: number, stripeCount = 1, stripe = 0): MarginTable {
     return new MarginTable(new SharedArrayBuffer(maxAccounts * bytesPerAccount(stripeCount)), stripeCount, stripe);

@@ -1,5 +1,5 @@
 import type { Engine } from "../../../actor/engine/engine.ts";
-import type { AccountMargin } from "../../../core/accounts/contribution.ts";
+import { type AccountMargin, noMargin } from "../../../core/accounts/contribution.ts";
 import type { TimeMs } from "../../../core/base/units.ts";
 import { readFigures } from "../../exchange/balance-reader.ts";
 import { balanceJson } from "../../json/json-writers.ts";
@@ -12,14 +12,7 @@ export class BalanceStream extends Stream {
   private readonly engine: Engine;
   private readonly accountId: number;
   private readonly now: () => TimeMs;
-  private readonly shown: AccountMargin = {
-    equity: 0,
-    unrealized: 0,
-    gains: 0,
-    initial: 0,
-    positionInitial: 0,
-    maintenance: 0,
-  };
+  private readonly shown = noMargin();
   private text = "";
   private isStale = false;
   /** Number of the last read of the figures, and of the last read whose result was published. */
