@@ -40,6 +40,7 @@ export interface ExchangeParts {
   host: Host;
   compute: ComputePool;
   log: Logger;
+  droppedLogLines: () => number;
   version: string;
 }
 
@@ -172,7 +173,7 @@ async function openCaches({ config, secret, host }: ExchangeParts, history: Hist
 
 /** `authority` is the server's host and port. Wallets show it when a user signs in, unless `loginDomain` is set. */
 function createContext(
-  { config, host, compute, log }: ExchangeParts,
+  { config, host, compute, log, droppedLogLines }: ExchangeParts,
   { history, market, solvency, credentials, vault, clientOrderIds, limits }: Caches,
   authority: string,
   isReady: () => boolean,
@@ -180,7 +181,19 @@ function createContext(
   const domain = config.loginDomain === "" ? authority : config.loginDomain;
   const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
   return {
-    ...{ history, market, solvency, credentials, vault, clientOrderIds, limits, wallets, isReady, log },
+    ...{
+      history,
+      market,
+      solvency,
+      credentials,
+      vault,
+      clientOrderIds,
+      limits,
+      wallets,
+      isReady,
+      log,
+      droppedLogLines,
+    },
     engine: host,
     symbols: new Symbols(host.instruments),
     sessionTtlMs: config.sessionTtlMs,

@@ -1,5 +1,3 @@
-import type { EventEmitter } from "node:events";
-import { type Logger, pino } from "pino";
 import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
 import { withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
@@ -9,6 +7,7 @@ import { Feed, type FeedLog } from "./feed/feed.ts";
 import { PremiumSampler } from "./feed/premium-sampler.ts";
 import { openSource } from "./feed/sources.ts";
 import { probePort } from "./front/http/port-probe.ts";
+import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/files/lock.ts";
@@ -19,7 +18,6 @@ import { showProgress, welcome } from "./welcome.ts";
 
 /** A stop that takes longer is cut short. Nothing is lost: everything acknowledged is on disk. */
 const STOP_DEADLINE_MS = 10_000;
-const MAX_WAITING_LOG_BYTES = 1_048_576;
 
 /** Runs the whole exchange. The order of the steps matters. `version` is the program's. */
 export async function serve(
@@ -28,7 +26,8 @@ export async function serve(
   version: string,
   options: HostOptions = {},
 ): Promise<void> {
-  const log = openLog(config);
+  const processLog = openProcessLog(config);
+  const { log, stdout, stderr } = processLog;
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
@@ -42,10 +41,13 @@ export async function serve(
   await withRecoveryAdvice(registerInstruments)(config);
   // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);
-  const host = await Host.start(config, showProgress, options);
-  logEvents(host, log);
+  const host = await Host.start(config, (progress) => showProgress(progress, stderr), options);
+  logEvents(host, processLog);
   const compute = openComputePool();
-  const exchange = await withRecoveryAdvice(openExchange)({ config, secret, host, compute, log, version });
+  const exchange = await withRecoveryAdvice(openExchange)({
+    ...{ config, secret, host, compute, log, version },
+    droppedLogLines: () => stderr.droppedLines,
+  });
   host.startTicking();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();
@@ -54,7 +56,7 @@ export async function serve(
   sampler.start();
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
-  stopOnSignal(log, async () => {
+  stopOnSignal(processLog, async () => {
     sandbox.stop();
     feed?.stop();
     sampler.stop();
@@ -65,16 +67,16 @@ export async function serve(
     await compute.close();
   });
   // Printed last: a program that reads it may send a signal at once.
-  console.log(welcome(config, exchange, demo));
+  stdout.write(`${welcome(config, exchange, demo)}\n`);
 }
 
 /** Logs what happens to threads and disk. Ends the process when the exchange cannot go on. */
-function logEvents(host: Host, log: Logger): void {
+function logEvents(host: Host, { log, end }: ProcessLog): void {
   if (host.logTruncation !== null)
     log.warn(host.logTruncation, "cut off a torn record at the end of the log; it was never acknowledged");
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
-    process.exit(1);
+    end(1);
   };
   host.onDiskRoom = (freeBytes) => {
     if (host.hasDiskRoom) log.info({ freeBytes }, "the disk has enough free space again");
@@ -90,17 +92,6 @@ function logEvents(host: Host, log: Logger): void {
   };
 }
 
-/**
- * Logs go to standard error; standard output is for the operator's terminal. A full disk must not end the exchange: log
- * lines that cannot be written wait, up to MAX_WAITING_LOG_BYTES, and are then dropped.
- */
-function openLog({ logLevel }: Config): Logger {
-  const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING_LOG_BYTES });
-  const outputs: EventEmitter[] = [destination, process.stdout, process.stderr];
-  for (const output of outputs) output.on("error", () => {});
-  return pino({ level: logLevel }, destination);
-}
-
 async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Feed> {
   const clocks = { now: Date.now, monotonic: () => performance.now() };
   const feed = await Feed.open({ engine, settings: config.feed, open: openSource, log, ...clocks });
@@ -109,7 +100,7 @@ async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Fe
 }
 
 /** Stops and ends the process at the first of these signals. SIGHUP: the terminal was closed. */
-function stopOnSignal(log: Logger, stop: () => Promise<void>): void {
+function stopOnSignal({ log, end }: ProcessLog, stop: () => Promise<void>): void {
   let isStopping = false;
   const onSignal = async (signal: string): Promise<void> => {
     if (isStopping) return;
@@ -117,11 +108,11 @@ function stopOnSignal(log: Logger, stop: () => Promise<void>): void {
     log.info({ signal }, "stopping");
     setTimeout(() => {
       log.error("the stop took too long and was cut short; everything acknowledged is on disk");
-      process.exit(1);
+      end(1);
     }, STOP_DEADLINE_MS).unref();
     await stop();
     log.info("stopped");
-    process.exit(0);
+    end(0);
   };
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void onSignal(signal));
 }

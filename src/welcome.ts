@@ -1,18 +1,19 @@
+import { isatty } from "node:tty";
 import type { Progress } from "./actor/host/host.ts";
 import { must } from "./assert.ts";
 import type { Config } from "./config.ts";
 import type { PriceTicks } from "./core/base/units.ts";
 import { compileInstrument, type Instrument, printPrice, printQuantity } from "./core/protocol/instrument.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Output } from "./output.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
 
 /** Shows how far recovery has come. On a terminal the line replaces the one before. */
-export function showProgress(progress: Progress): void {
+export function showProgress(progress: Progress, output: Pick<Output, "write">): void {
   const { records, total } = progress;
   if (total <= 0) return;
   const line = progressLine(progress);
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}${records >= total ? "\n" : ""}`);
-  else process.stderr.write(`${line}\n`);
+  output.write(isatty(2) ? `\r\x1b[K${line}${records >= total ? "\n" : ""}` : `${line}\n`);
 }
 
 /** Progress, rate and the time left at that rate, as text. */

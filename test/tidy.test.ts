@@ -73,7 +73,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
   viem: ["src/front/auth/wallet.ts", "workers/compute.ts"],
-  pino: ["src/serve.ts", "src/exchange.ts"],
+  pino: ["src/process-log.ts", "src/exchange.ts"],
   "node:worker_threads": ["src/actor/"],
 };
 

@@ -33,7 +33,7 @@ export function metricsRoute(context: Context): Route {
 
 /** The state of the exchange, and that of the process. */
 export function createMetrics(context: Context): Registry {
-  const { engine, symbols, market, solvency, isReady } = context;
+  const { engine, symbols, market, solvency, isReady, droppedLogLines } = context;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -53,6 +53,9 @@ export function createMetrics(context: Context): Registry {
     () => engine.historyLag,
   );
   gauge("rebuilds", "How often an actor thread died and was rebuilt since the start", () => engine.rebuilds);
+  gauge("log_lines_dropped", "Log lines that were not written since the start, because the log was not read", () =>
+    droppedLogLines(),
+  );
   gauge("stalled", "1 while the disk does not answer and no transaction becomes durable", () =>
     Number(engine.isStalled),
   );

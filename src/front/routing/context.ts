@@ -29,6 +29,8 @@ export interface Context {
   readonly sessionTtlMs: number;
   /** False while the exchange starts or stops. */
   isReady(): boolean;
+  /** Since the start. */
+  droppedLogLines(): number;
   readonly log: OperatorLog;
 }
 

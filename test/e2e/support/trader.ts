@@ -103,7 +103,7 @@ export class Trader extends Api {
 }
 
 /** Opens an account with this much money (none for "0"). */
-export async function openTrader(server: TestServer, money = "100000"): Promise<Trader> {
+export async function openTrader(server: Pick<TestServer, "url">, money = "100000"): Promise<Trader> {
   const privateKey = newPrivateKey();
   const session = await login(server.url, privateKey);
   const trader = new Trader(server.url, session.token, session.accountId, session.address, privateKey);
@@ -112,7 +112,7 @@ export async function openTrader(server: TestServer, money = "100000"): Promise<
 }
 
 export class Operator extends Api {
-  constructor(server: TestServer) {
+  constructor(server: Pick<TestServer, "url">) {
     super(server.url, OPERATOR_TOKEN);
   }
 

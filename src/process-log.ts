@@ -1,0 +1,40 @@
+import { type Logger, pino } from "pino";
+import type { Config } from "./config.ts";
+import { Output } from "./output.ts";
+
+/** At its end the process waits so long for a reader of its last lines. */
+const LAST_LINES_MS = 250;
+
+/** Everything that the process writes, and its end. */
+export interface ProcessLog {
+  readonly log: Logger;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Ends the process, after a short wait if somebody may still read the last lines. Only the first call counts. */
+  end(code: number): void;
+}
+
+/** Logs go to standard error; standard output is for the operator's terminal. Neither ever stops the exchange. */
+export function openProcessLog({ logLevel }: Pick<Config, "logLevel">): ProcessLog {
+  const [stdout, stderr] = [new Output(1), new Output(2)];
+  const log = pino({ level: logLevel }, stderr);
+  stderr.onDropped = (droppedLines) =>
+    log.error({ droppedLines }, "log lines were dropped, because the log was not read");
+  let isEnding = false;
+  const end = (code: number): void => {
+    if (isEnding) return;
+    isEnding = true;
+    if (stdout.isEmpty && stderr.isEmpty) process.exit(code);
+    void Promise.all([stdout.flush(LAST_LINES_MS), stderr.flush(LAST_LINES_MS)]).then(() => process.exit(code));
+  };
+  // Node itself would write these to standard error, and block.
+  process.removeAllListeners("warning");
+  process.on("warning", (err) => log.warn({ err }, err.message));
+  process.on("uncaughtException", (err) => {
+    log.fatal({ err }, `${err.message}; start again to recover`);
+    end(1);
+  });
+  // What threads write comes through these streams.
+  for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+  return { log, stdout, stderr, end };
+}
