@@ -14,6 +14,7 @@ import {
 } from "../core/protocol/snapshot-schema.ts";
 import {
   CandleRecord,
+  ClientIdRecord,
   ClosedPositionRecord,
   FillRecord,
   OpenInterestRecord,
@@ -56,6 +57,7 @@ rule(SessionRow, -1, ({ tokenHash }) => tokenHash);
 rule(KeyRow, -1, ({ apiKey }) => apiKey);
 rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
 rule(OrderRecord, -1, ({ orderId }) => orderId);
+rule(ClientIdRecord, -1, ({ clientOrderId }) => clientOrderId);
 rule(OrderLocationRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);

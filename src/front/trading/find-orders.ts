@@ -10,6 +10,7 @@ import { historyCaughtUp, mapReplies, requestEach } from "../exchange/request.ts
 import type { Answer } from "../http/answer.ts";
 import { orderJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
+import { waitForReadSlot } from "../routing/paging.ts";
 
 type View = MessageOf<typeof OrderView>;
 
@@ -130,9 +131,23 @@ export async function findInHistory(
   const { engine, history } = context;
   await historyCaughtUp(engine);
   const order = isClientId(parameter)
-    ? history.orderByClientId(accountId, readClientId(parameter))
+    ? await findByClientId(context, accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));
   return order?.accountId === accountId ? order : null;
+}
+
+/** In steps, between which other requests run. More than one is needed only in the ids that an older version wrote. */
+async function findByClientId(
+  { history }: Pick<Context, "history">,
+  accountId: number,
+  clientOrderId: string,
+): Promise<OrderRecord | undefined> {
+  let { order, olderThan } = history.orderByClientId(accountId, clientOrderId);
+  while (order === undefined && olderThan !== null) {
+    await waitForReadSlot();
+    ({ order, olderThan } = history.orderByClientId(accountId, clientOrderId, olderThan));
+  }
+  return order;
 }
 
 /** The error for a change of an order that is not open: ORDER_NOT_OPEN, or ORDER_NOT_FOUND (with `of`: on that symbol). */

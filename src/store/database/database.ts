@@ -12,10 +12,10 @@ import {
   markInitialised,
   readGenesis,
 } from "../files/genesis.ts";
+import { ClientOrderTable } from "./client-order-table.ts";
 import { probeDatabase } from "./database-probe.ts";
 import {
   type CandleRecord,
-  type ClientOrderRecord,
   type ClosedPositionRecord,
   type DeficitRecord,
   type FillRecord,
@@ -97,8 +97,7 @@ export class Database {
   readonly orders: RowTable<OrderRecord>;
   /** Leads to all other orders, which are in closedOrders only. */
   readonly shortLivedOrders: ShortLivedOrderTable;
-  /** [generation, accountId, clientOrderId] */
-  readonly clientOrders: RowTable<ClientOrderRecord>;
+  readonly clientOrders: ClientOrderTable;
   /** transferId */
   readonly transfers: RowTable<TransferRecord>;
   /** [interval, instrumentId, openTime] */
@@ -143,7 +142,7 @@ export class Database {
     this.index = rows("index");
     this.orders = rows("orders");
     this.shortLivedOrders = new ShortLivedOrderTable("briefOrders", lmdb("briefOrders"));
-    this.clientOrders = rows("clientOrders");
+    this.clientOrders = new ClientOrderTable("clientOrders", lmdb("clientOrders"));
     this.transfers = rows("transfers");
     this.candles = rows("candles");
     this.fundingRates = rows("fundingRates");

@@ -96,9 +96,28 @@ export const referenceTo = (id: number, time: number): ReferenceRecord => ({ typ
 /** Keeps a chunk of them below 4 KB: see series.ts. */
 export const REFERENCES_PER_CHUNK = 160;
 
-/** The order behind a client order id. */
+/** The order behind a client order id, as older versions wrote it: see client-id-runs.ts. */
 export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
+
+/** The latest order that an account placed with a client order id. */
+export const ClientIdRecord = defineMessage(268, "ClientIdRecord", {
+  accountId: "number",
+  orderId: "number",
+  clientOrderId: "string",
+});
+export type ClientIdRecord = MessageOf<typeof ClientIdRecord>;
+
+/** A sorted part of all client order ids: see client-id-runs.ts. */
+export interface ClientIdRun {
+  readonly id: number;
+  /** The number of merges that led to it. */
+  readonly level: number;
+  /** The run into which it is being merged; 0 = none. */
+  targetId: number;
+  /** The last id that was merged into it; null = none yet, or the merge is complete. */
+  last: ClientIdRecord | null;
+}
 
 /** Where a closed order is in the lists of closed orders. */
 export const OrderLocationRecord = defineMessage(264, "OrderLocationRecord", {
@@ -115,11 +134,16 @@ export const IndexRecord = defineMessage(257, "IndexRecord", {
   sequence: "number",
   /** The latest time of all transactions so far. */
   clock: "number",
-  /** The generation to which client order ids are written now, and how many it holds: see order-fold.ts. */
+  /** The newest generation of client order ids that is left from an older version; −1 = none. */
   clientIdGeneration: "number",
+  /** Of that generation, in an index of an older version. */
   clientIdCount: "number",
   /** Every event of this account and of later ones was folded into position records: see position-fold.ts. 0 = of none. */
   firstTrackedAccount: "number",
+  /** The id of the last run of client order ids: see client-id-runs.ts. */
+  lastClientIdRun: "number",
+  /** Newest first. */
+  clientIdRuns: json<readonly ClientIdRun[]>(),
 });
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 

@@ -2,7 +2,7 @@ import type { Message } from "../../core/protocol/message-schema.ts";
 import { decodeMessage, messageBytes } from "../../wire/codec.ts";
 import { viewOf } from "../../wire/record.ts";
 import { type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
-import { type Key, Table } from "./table.ts";
+import { type Key, type Range, Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 /**
@@ -52,13 +52,13 @@ export class SeriesTable<Row extends Message> extends Table {
     const { limit, startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     const resume = query.cursor === undefined ? null : parseCursor(query.cursor, CURSOR_NUMBERS);
-    const start: Key = resume === null ? [list, endTime + CLOCK_SLACK_MS] : [list, ...resume.slice(0, -1)];
+    const newest = resume === null ? [list, endTime + CLOCK_SLACK_MS] : [list, ...resume.slice(0, -1)];
+    const start = this.startThrough(list, newest, throughSequence);
     const data: Shown[] = [];
     let scanned = 0;
     let nextCursor: string | null = null;
     this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
       const [, ...position] = key as number[];
-      if (position[1] > throughSequence) return true;
       const view = viewOf(rows);
       const offsets = offsetsOf(view);
       const isResumed = resume?.every((number, i) => i === position.length || number === position[i]);
@@ -75,6 +75,34 @@ export class SeriesTable<Row extends Message> extends Table {
       return position[0] >= startTime;
     });
     return { data, nextCursor };
+  }
+
+  /**
+   * The key from which a list is read downwards, without chunks that begin after `throughSequence`. There may be any number
+   * of these below `newest`, so they are not read one by one: clock and sequence ascend together.
+   */
+  private startThrough(list: number, newest: Key, throughSequence: number): Key {
+    const latest = this.positionAt({ start: newest, end: [list], reverse: true, limit: 1 });
+    if (latest === null || latest.sequence <= throughSequence) return newest;
+    // From `high` on, all chunks are later. Below `low`, not all are.
+    let low = 0;
+    let high = latest.clock + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const next = this.positionAt({ start: [list, middle], end: [list + 1], limit: 1 });
+      if (next === null || next.sequence > throughSequence) high = middle;
+      else low = middle + 1;
+    }
+    return [list, low - 1, throughSequence, Number.MAX_SAFE_INTEGER];
+  }
+
+  private positionAt(range: Range): SeriesPosition | null {
+    let position: SeriesPosition | null = null;
+    this.eachKey(range, (key) => {
+      const [, clock, sequence] = key as [number, number, number];
+      position = { clock, sequence };
+    });
+    return position;
   }
 
   /** The row that the transaction at this position appended to the list and that `matches`. */

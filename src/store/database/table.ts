@@ -76,6 +76,16 @@ export class Table {
     for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
   }
 
+  /** As eachValue(), without reading the values. */
+  eachKey(range: Range, visit: (key: Key) => void): void {
+    for (const key of this.lmdb.getKeys(range)) visit(key);
+  }
+
+  /** As eachValue(), one value with each step. End it with return() unless it has ended. */
+  *values(range: Range): Generator<{ key: Key; rows: Uint8Array }> {
+    for (const { key, value } of this.lmdb.getRange(range)) yield { key, rows: this.rowsOf(key, value) };
+  }
+
   /**
    * Reads every value and returns the number of values. Throws DatabaseCorruptError if a value is damaged, if keys are missing
    * or out of order, or if a value is not found by its key. LMDB's inner pages hold copies of keys without checksums, so a

@@ -29,10 +29,16 @@ import {
 import type { SeriesQuery, SeriesTable } from "../database/series.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
 import { candleKey, toCandle } from "./candle-fold.ts";
+import { runsOf } from "./client-id-runs.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
 import { readOpenInterest } from "./open-interest-fold.ts";
 import { closedPositionList } from "./position-fold.ts";
+
+/** With those of the first and the last minute, which are not whole. */
+const MINUTE_CANDLES_PER_DAY = 24 * 60 + 1;
+/** Takes less than half a millisecond. */
+const GENERATIONS_PER_CALL = 128;
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
@@ -53,6 +59,13 @@ export interface OpenInterest {
   readonly time: number;
   readonly openInterestLots: number;
   readonly markTicks: number;
+}
+
+/** A part of a search for an order by its client order id. */
+export interface ClientIdSearch {
+  readonly order: OrderRecord | undefined;
+  /** Where to go on if there is no order so far; null = everything was searched. */
+  readonly olderThan: number | null;
 }
 
 export interface CandleQuery {
@@ -79,15 +92,31 @@ export class History {
     return this.find(orderId);
   }
 
-  /** The latest order that the account placed with this client order id. */
-  orderByClientId(accountId: number, clientOrderId: string): OrderRecord | undefined {
+  /**
+   * The latest order that the account placed with this client order id. The number of reads is bounded. An index of an older
+   * version may hold many generations of ids, and one call reads some of them. Then `olderThan` is where the next call must
+   * go on.
+   */
+  orderByClientId(accountId: number, clientOrderId: string, olderThan = Number.MAX_SAFE_INTEGER): ClientIdSearch {
     const { database } = this;
     database.refresh();
-    for (let generation = readIndex(database).clientIdGeneration; generation >= 0; generation--) {
-      const found = database.clientOrders.get([generation, accountId, clientOrderId]);
-      if (found !== undefined) return this.find(found.orderId) ?? database.orders.require(found.orderId);
+    const { clientOrders } = database;
+    const index = readIndex(database);
+    const result = (orderId: number): ClientIdSearch => ({
+      order: this.find(orderId) ?? database.orders.require(orderId),
+      olderThan: null,
+    });
+    // Also if the search goes on: meanwhile the store thread may have turned a generation into a run.
+    for (const { id } of runsOf(index)) {
+      const orderId = clientOrders.findInRun(id, accountId, clientOrderId);
+      if (orderId !== 0) return result(orderId);
     }
-    return undefined;
+    let generation = Math.min(index.clientIdGeneration, olderThan - 1);
+    for (const end = generation - GENERATIONS_PER_CALL; generation >= 0 && generation > end; generation--) {
+      const found = clientOrders.get([generation, accountId, clientOrderId]);
+      if (found !== undefined) return result(found.orderId);
+    }
+    return { order: undefined, olderThan: generation < 0 ? null : generation + 1 };
   }
 
   /** The account's closed orders, the last closed first. Times are those of the closing. */
@@ -245,11 +274,14 @@ export class History {
     return isLatest ? candles.reverse() : candles;
   }
 
-  /** One-minute candles from the one that holds `fromTime` to the latest, for the 24-hour statistics at a start. */
+  /**
+   * One-minute candles from the one that holds `fromTime` to the latest, for the 24-hour statistics at a start. At most those of
+   * a day: there are more if the clock was set back.
+   */
   minuteCandles(instrumentId: number, fromTime: number): Candle[] {
     const startTime = openTimeOf("1m", fromTime);
     const series = { instrumentId, priceType: "LAST", interval: "1m" } as const;
-    return this.candles(series, { startTime, limit: Number.MAX_SAFE_INTEGER });
+    return this.candles(series, { limit: MINUTE_CANDLES_PER_DAY }).filter(({ openTime }) => openTime >= startTime);
   }
 
   private find(orderId: number): OrderRecord | undefined {

@@ -4,7 +4,6 @@ import type { Event } from "../../core/protocol/events.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Database } from "../database/database.ts";
 import {
-  ClientOrderRecord,
   type FillRecord,
   type IndexRecord,
   isOpen,
@@ -15,15 +14,11 @@ import {
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import { ShortLivedOrderWriter } from "../database/short-lived-orders.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
+import { ClientIdRuns } from "./client-id-runs.ts";
 import { applyToOrders, type OrderStore } from "./order-records.ts";
 
 /** Beyond this many, open orders leave the cache and are read from the database when an event names them. */
 const MAX_CACHED_ORDERS = 200_000;
-/**
- * Client order ids are often random, and random keys would make every insert write a page of its own. So they go into
- * generations of this many. A lookup tries the newest generation first.
- */
-const CLIENT_IDS_PER_GENERATION = 16_384;
 
 // The largest chunks stay below 4 KB.
 const CLOSED_ORDERS_PER_CHUNK = 32;
@@ -38,6 +33,7 @@ export class OrderFold implements OrderStore {
   private readonly shortLived: ShortLivedOrderWriter;
   private readonly closedOrders: SeriesWriter<ReferenceRecord | OrderRecord>;
   private readonly fills: SeriesWriter<FillRecord>;
+  private readonly clientIds: ClientIdRuns;
   /** Orders that earlier transactions left open: those that an event has named since the last start. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Orders that this batch has changed. Some may have ended since. */
@@ -49,7 +45,7 @@ export class OrderFold implements OrderStore {
   /** As of the last commit. */
   private readonly index: IndexRecord;
 
-  /** Reads `position` and `index`, and counts client order ids in `index`. */
+  /** Reads `position` and `index`, and keeps the list of client order ids' runs in `index`. */
   constructor(
     database: Database,
     batch: WriteBatch,
@@ -65,6 +61,7 @@ export class OrderFold implements OrderStore {
     this.shortLived = new ShortLivedOrderWriter(database.shortLivedOrders);
     this.closedOrders = new SeriesWriter(database.closedOrders, CLOSED_ORDERS_PER_CHUNK);
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
+    this.clientIds = new ClientIdRuns(database.clientOrders, index);
   }
 
   apply(event: Event): void {
@@ -95,16 +92,15 @@ export class OrderFold implements OrderStore {
 
   /** Puts everything that is not written yet into the batch. */
   flush(): void {
-    const { database, batch, index } = this;
+    const { database, batch } = this;
     for (const order of this.changedOrders) if (isOpen(order)) batch.put(database.orders, order.orderId, order);
     this.changedOrders.length = 0;
     this.shortLived.flush(batch);
     this.fills.flush(batch);
     this.closedOrders.flush(batch);
-    if (index.clientIdCount >= CLIENT_IDS_PER_GENERATION) {
-      index.clientIdGeneration++;
-      index.clientIdCount = 0;
-    }
+    // The runs of the last commit are read, perhaps in the same event-loop iteration.
+    database.refresh();
+    this.clientIds.flush(batch);
   }
 
   /** Call it when the batch is in the database. */
@@ -129,10 +125,7 @@ export class OrderFold implements OrderStore {
   add(order: OrderRecord): void {
     this.placedOrders.push(order);
     this.shortLived.placed(order.orderId);
-    if (order.clientOrderId === "") return;
-    const key = [this.index.clientIdGeneration, order.accountId, order.clientOrderId];
-    this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: order.orderId });
-    this.index.clientIdCount++;
+    if (order.clientOrderId !== "") this.clientIds.add(this.batch, order.accountId, order.clientOrderId, order.orderId);
   }
 
   change(orderId: number): OrderRecord {

@@ -26,7 +26,7 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
   for (const order of model.orders.values()) assert.deepEqual(history.orderById(order.orderId), order);
   for (const [key, orderId] of model.clientOrders) {
     const [accountId, clientOrderId] = key.split(" ") as [string, string];
-    assert.equal(history.orderByClientId(Number(accountId), clientOrderId)?.orderId, orderId);
+    assert.equal(history.orderByClientId(Number(accountId), clientOrderId).order?.orderId, orderId);
   }
   const times = model.trades.map(({ time }) => time);
   const anyTime = (): number => times[Math.floor(random() * times.length)] ?? 0;
