@@ -7,11 +7,10 @@ KILLS ?= 200
 run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
 	@node dist/src/main.js start $(ARGS)
 
-# Lists the sources, since dist may still hold deleted tests. The timeout is per file and catches tests that hang: on a busy
-# machine a file that starts fifty processes takes minutes.
+# The timeout is per file and catches tests that hang: on a busy machine a file that starts fifty processes takes minutes.
 test: build       ## lint, types, unit, property, end-to-end and crash tests with fixed seeds; make test SEED=7 uses another
 	npx biome check .
-	node --test --test-concurrency=2 --test-timeout=900000 $$(find test -name "*.test.ts" | sed 's|\(.*\)ts$$|dist/\1js|' | sort)
+	files=$$(node dist/test/list.js) && node --test --test-concurrency=2 --test-timeout=900000 $$files
 
 check: install    ## lint, format and types only
 	npx biome check .

@@ -33,7 +33,16 @@ test("for many subscribers at once, a reply is read once and the snapshot is pri
   const listeners = Array.from({ length: MEMBERS }, () => new Listener());
   for (const listener of listeners) stream.subscribe(listener);
 
-  const iterate = t.mock.method(Map.prototype, Symbol.iterator);
+  // Not t.mock.method: it leaves Map without an iterator for the tests that follow.
+  const iterator = Map.prototype[Symbol.iterator];
+  let looks = 0;
+  Map.prototype[Symbol.iterator] = function () {
+    looks++;
+    return iterator.call(this);
+  };
+  t.after(() => {
+    Map.prototype[Symbol.iterator] = iterator;
+  });
   // The first request was sent before all but the first had subscribed, so they need the second.
   for (const reached of [1, MEMBERS]) {
     const questions = asked.splice(0);
@@ -42,7 +51,7 @@ test("for many subscribers at once, a reply is read once and the snapshot is pri
     for (const answer of questions) answer({ actorId: 1, sequence: 9, time: 1, eventCount: 0, messages });
     assert.equal(listeners.filter(({ heard }) => heard.length === 1).length, reached);
   }
-  assert.ok(iterate.mock.callCount() <= 2 * SYMBOLS, `${iterate.mock.callCount()} looks`);
+  assert.ok(looks <= 2 * SYMBOLS, `${looks} looks`);
   const snapshots = new Set(listeners.slice(1).map(({ heard }) => heard[0]));
   assert.equal(snapshots.size, 1);
   const [first] = listeners;

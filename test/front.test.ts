@@ -1,0 +1,3 @@
+import { importShared } from "./processes.ts";
+
+await importShared("front");

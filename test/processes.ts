@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Seen from the built file. */
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/**
+ * The test files of each of these folders share a process, which `test/FOLDER.test.ts` starts. They have no server, and
+ * most run for some milliseconds. A process of its own would cost each of them up to a second of processor time for the
+ * import of what it tests.
+ */
+const SHARED_FOLDERS = ["core", "front"];
+
+/** A hook outside of a suite runs for all tests of the process, so a file with one has its own. */
+const HAS_HOOK = /^(before|after|beforeEach|afterEach)\(/m;
+
+/** Read from the sources, since dist may still hold deleted tests. */
+function testFiles(folder: string): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  const tests = names.filter((name) => name.endsWith(".test.ts"));
+  return tests.map((name) => join(folder, name)).sort();
+}
+
+function sharesProcess(file: string): boolean {
+  const isBelow = SHARED_FOLDERS.some((folder) => file.startsWith(join("test", folder, "/")));
+  return isBelow && !HAS_HOOK.test(readFileSync(join(ROOT, file), "utf8"));
+}
+
+const builtFile = (file: string): string => join("dist", file.replace(/ts$/, "js"));
+
+/** The built files that `node --test` starts, one process each. Paths below the root. */
+export const processFiles = (): string[] =>
+  testFiles("test")
+    .filter((file) => !sharesProcess(file))
+    .map(builtFile);
+
+/** Imports the test files of this folder that share a process. */
+export async function importShared(folder: string): Promise<void> {
+  const files = testFiles(join("test", folder)).filter(sharesProcess);
+  if (files.length === 0) throw new Error(`no test file of test/${folder} shares a process`);
+  for (const file of files) await import(join(ROOT, builtFile(file)));
+}
