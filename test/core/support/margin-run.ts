@@ -11,6 +11,7 @@ import { Markets, randomStep } from "./random-markets.ts";
 
 const ACCOUNTS = 12;
 const AUDIT_EVERY_STEPS = 100;
+const NOBODY = 0;
 
 export interface MarginRun {
   liquidations: number;
@@ -45,7 +46,13 @@ export function runMargin(seed: number, steps: number): MarginRun {
     }
     watch.check(events, markets.acting);
     if (step % AUDIT_EVERY_STEPS !== 0) continue;
+    const known = markets.log.length;
     const [ledger] = markets.audit();
+    // An audit is a command: background work behind it may liquidate an account against orders of others.
+    watch.check(
+      markets.log.slice(known).flatMap((record) => record.events),
+      NOBODY,
+    );
     watch.checkSum(String(ledger?.depositsMinusWithdrawalsQuanta));
   }
   for (let i = 0; i < 40; i++) {
