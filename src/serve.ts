@@ -78,9 +78,12 @@ function logEvents(host: Host, { log, end }: ProcessLog): void {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     end(1);
   };
-  host.onDiskRoom = (freeBytes) => {
-    if (host.hasDiskRoom) log.info({ freeBytes }, "the disk has enough free space again");
-    else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
+  host.onDiskRoom = (free) => {
+    if (host.hasDiskRoom) log.info(free, "the disk has enough free space again");
+    else log.error(free, "the disk is nearly full: new orders, deposits and the like are refused");
+  };
+  host.onSegmentKept = (reason) => {
+    log.warn({ reason }, "a log segment that is no longer needed cannot be removed; it is tried again");
   };
   host.onStall = () => {
     if (host.isStalled) log.error("the disk does not answer: no request is answered until it does");

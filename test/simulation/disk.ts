@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { Files } from "../../src/store/files/files.ts";
+import type { FileIdentity, Files } from "../../src/store/files/files.ts";
 import type { Random } from "../e2e/support/random.ts";
 
 const SECTOR_BYTES = 512;
@@ -51,7 +51,9 @@ export class SimDisk implements Files {
   private readonly random: Random;
   private readonly root = newDirectory();
   private readonly open = new Map<number, { node: Node; path: string }>();
+  private readonly inodes = new WeakMap<Node, number>();
   private nextFd = 3;
+  private nextInode = 1;
 
   constructor(random: Random) {
     this.random = random;
@@ -110,8 +112,16 @@ export class SimDisk implements Files {
     return count;
   }
 
-  fstatSync(fd: number): { size: number } {
-    return { size: this.fileOf(fd).size };
+  statSync(path: string): FileIdentity {
+    this.begin("statSync", path);
+    const node = this.find(path);
+    if (node === null) throw failure("ENOENT", path);
+    return this.identityOf(node);
+  }
+
+  fstatSync(fd: number): FileIdentity & { size: number } {
+    const file = this.fileOf(fd);
+    return { ...this.identityOf(file), size: file.size };
   }
 
   fdatasyncSync(fd: number): void {
@@ -187,6 +197,12 @@ export class SimDisk implements Files {
         else losePieces(node, lost);
     };
     visit(this.root);
+  }
+
+  private identityOf(node: Node): FileIdentity {
+    const ino = this.inodes.get(node) ?? this.nextInode++;
+    this.inodes.set(node, ino);
+    return { dev: 1, ino };
   }
 
   private begin(call: keyof Files, path: string): void {

@@ -4,14 +4,15 @@ import { NO_STRIPE } from "../../core/accounts/margin-memory.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
-import { logOf } from "../../store/files/data-folder.ts";
-import { DiskRoom } from "../../store/files/disk-room.ts";
+import { databaseFileOf, logOf } from "../../store/files/data-folder.ts";
+import { DiskRoom, type FreeRoom } from "../../store/files/disk-room.ts";
+import { DISK, type FileIdentity, requireSameFile } from "../../store/files/files.ts";
 import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
 import type { JournalReady, JournalTask } from "../threads/journal-main.ts";
-import type { StoreReady, StoreTask } from "../threads/store-main.ts";
+import type { StoreMessage, StoreReady, StoreTask } from "../threads/store-main.ts";
 import type { ThreadTask } from "../threads/thread-task.ts";
 import { ActorThreads, type RebuildNote } from "./actor-threads.ts";
 import type { RebuildWorker } from "./rebuild.ts";
@@ -25,6 +26,8 @@ const DISK_INTERVAL_MS = 250;
 const LOG_STALL_CHECKS = 8;
 /** Of DISK_INTERVAL_MS: half a minute. A commit of the index with a large snapshot may take seconds. */
 const HISTORY_STALL_CHECKS = 120;
+/** New segments of the log need a file each until old ones are removed. */
+const MIN_FREE_FILES = 32;
 /** About the time that an order takes when nothing else is under way. */
 const POLL_MS = 0.2;
 
@@ -52,7 +55,9 @@ export class Host extends EngineClient {
   /** Called if a thread dies and the process cannot go on. A restart recovers. */
   onFatal: (error: Error) => void = () => {};
   /** Called when `hasDiskRoom` changes. */
-  onDiskRoom: (freeBytes: number) => void = () => {};
+  onDiskRoom: (free: FreeRoom) => void = () => {};
+  /** Called when a segment of the log is no longer needed and cannot be removed. */
+  onSegmentKept: (reason: string) => void = () => {};
   /** Called when `isStalled` changes. */
   onStall: () => void = () => {};
   /** Called when an actor thread dies, and when all of its actors have been rebuilt. */
@@ -74,6 +79,8 @@ export class Host extends EngineClient {
   private readonly disk: DiskRoom;
   private readonly logStall = new StallWatch(LOG_STALL_CHECKS);
   private readonly historyStall = new StallWatch(HISTORY_STALL_CHECKS);
+  /** The database that is open. */
+  private databaseFile: FileIdentity | null = null;
   private ticker: NodeJS.Timeout | null = null;
   private diskWatch: NodeJS.Timeout | null = null;
 
@@ -102,7 +109,7 @@ export class Host extends EngineClient {
       out: allocateRing(config.ringBytes),
       doorbell: new Doorbell(),
     }));
-    this.disk = new DiskRoom(config.data, config.minFreeBytes);
+    this.disk = new DiskRoom(config.data, config.minFreeBytes, MIN_FREE_FILES);
   }
 
   /** Resolves when every actor has recovered. Throws when the disk is too full or a thread dies before it is ready. */
@@ -112,11 +119,16 @@ export class Host extends EngineClient {
     options: HostOptions = {},
   ): Promise<Host> {
     const host = new Host(config, options);
-    const { freeBytes } = host.disk;
-    if (!host.disk.isEnough())
+    if (!host.disk.isEnough()) {
+      const { freeBytes, freeFiles } = host.disk.free;
+      if (freeBytes >= config.minFreeBytes)
+        throw new Error(
+          `${config.data}: no space left: the disk has room for ${freeFiles} more files. Remove some files`,
+        );
       throw new Error(
         `${config.data}: no space left: ${freeBytes} bytes are free. Free some space, or set minFreeBytes (now ${config.minFreeBytes}) lower`,
       );
+    }
     // The store first: it knows through which sequence the log must exist.
     const storedThrough = await host.startStore();
     await host.startJournal(storedThrough);
@@ -131,7 +143,7 @@ export class Host extends EngineClient {
       try {
         this.watchDisk();
       } catch (error) {
-        const why = `the data folder ${this.config.data} cannot be read: ${(error as Error).message}`;
+        const why = `the data folder ${this.config.data} cannot be used: ${(error as Error).message}`;
         this.onFatal(new Error(why, { cause: error }));
       }
     }, DISK_INTERVAL_MS);
@@ -151,9 +163,10 @@ export class Host extends EngineClient {
   }
 
   private watchDisk(): void {
+    if (this.databaseFile !== null) requireSameFile(databaseFileOf(this.config.data), this.databaseFile);
     const hadRoom = this.hasDiskRoom;
     this.hasDiskRoom = this.disk.isEnough();
-    if (this.hasDiskRoom !== hadRoom) this.onDiskRoom(this.disk.freeBytes);
+    if (this.hasDiskRoom !== hadRoom) this.onDiskRoom(this.disk.free);
     const wasStalled = this.isStalled;
     const { durable, lastSequence, indexed } = this.control;
     this.isStalled = this.logStall.check(durable, lastSequence);
@@ -175,7 +188,11 @@ export class Host extends EngineClient {
     });
     this.store = thread;
     const { storedThrough } = await ready<StoreReady>();
-    thread.port.on("message", () => this.awaitIndex());
+    this.databaseFile = DISK.statSync(databaseFileOf(config.data));
+    thread.port.on("message", (message: StoreMessage) => {
+      if (message === "indexed") this.awaitIndex();
+      else this.onSegmentKept(message.segmentKept);
+    });
     return storedThrough;
   }
 

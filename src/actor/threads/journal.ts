@@ -9,6 +9,8 @@ import { reserveOrWait } from "./reserve-or-wait.ts";
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
+/** How often it is checked that the log's folder still holds the segment in use. */
+const WATCH_INTERVAL_MS = 250;
 /** Large enough to share the cost of a sync. Small enough that a transaction waits for it a third of a millisecond. */
 const PREPARE_BYTES = 128 * 1024;
 
@@ -45,7 +47,12 @@ export class Journal {
   run(): void {
     const { doorbell, control } = this.options;
     let idleMs = IDLE_WAIT_MS;
+    let watchedAt = performance.now();
     for (;;) {
+      if (performance.now() - watchedAt >= WATCH_INTERVAL_MS) {
+        watchedAt = performance.now();
+        this.options.log.requireSegment();
+      }
       // Read it before the step: when it is set the actors have written their last record.
       const isStopping = control.phase >= STOP_JOURNAL;
       if (this.step()) {

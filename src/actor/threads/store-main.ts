@@ -30,6 +30,9 @@ export interface StoreReady {
   storedThrough: number;
 }
 
+/** Posted by the store thread later: after a commit, or the reason why a segment that is not needed cannot be removed. */
+export type StoreMessage = "indexed" | { segmentKept: string };
+
 /** The store looks for new transactions at this interval. A client that waits for the index wakes it at once. */
 const STORE_WAIT_MS = 250;
 
@@ -37,7 +40,8 @@ export async function runStore(task: StoreTask): Promise<void> {
   refuseOrphanedLog(task.dataDir);
   const control = new Control(task.control);
   const doorbell = new Doorbell(task.doorbell);
-  const frontDoorbell = new Doorbell(task.frontDoorbell, () => task.port.postMessage("indexed"));
+  const post = (message: StoreMessage): void => task.port.postMessage(message);
+  const frontDoorbell = new Doorbell(task.frontDoorbell, () => post("indexed"));
   const input = new RingConsumer(task.input);
   const database = openDatabase(task.dataDir);
   const indexer = new Indexer({
@@ -47,6 +51,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
     yieldNow: () => worker.yieldNow(),
+    onSegmentKept: ({ message }) => post({ segmentKept: message }),
     onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
   });

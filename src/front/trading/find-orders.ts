@@ -1,4 +1,4 @@
-import { idToInstrumentId, ORDER_STATUSES } from "../../core/base/enums.ts";
+import { idToInstrumentId, isOpenStatus, ORDER_STATUSES } from "../../core/base/enums.ts";
 import { ReadOrder, ReadOrders } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -128,8 +128,13 @@ export async function findInHistory(
   accountId: number,
   parameter: string,
 ): Promise<OrderRecord | null> {
-  const { engine, history } = context;
-  await historyCaughtUp(engine);
+  await historyCaughtUp(context.engine);
+  return recordOf(context, accountId, parameter);
+}
+
+/** The order in the history as far as it goes. */
+async function recordOf(context: Context, accountId: number, parameter: string): Promise<OrderRecord | null> {
+  const { history } = context;
   const order = isClientId(parameter)
     ? await findByClientId(context, accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));
@@ -150,6 +155,25 @@ async function findByClientId(
   return order;
 }
 
+/** How long a request waits for the history when the disk is full: long enough if the history is still written. */
+const FULL_DISK_WAIT_MS = 250;
+const HISTORY_STOPPED =
+  "The order is not open. The disk is nearly full, so the history does not show yet whether it was filled or canceled.";
+
+/**
+ * As findInHistory(). On a full disk the history may end before the order was closed, and go on much later. The cancel of an
+ * order that is not open need not wait for that. Throws STORAGE_FULL if the history does not know yet.
+ */
+async function findClosed(context: Context, accountId: number, reference: string): Promise<OrderRecord | null> {
+  const { engine } = context;
+  if (engine.hasDiskRoom) return findInHistory(context, accountId, reference);
+  const late = new Promise<false>((resolve) => setTimeout(resolve, FULL_DISK_WAIT_MS, false));
+  const isCurrent = await Promise.race([engine.historyCaughtUp(), late]);
+  const order = await recordOf(context, accountId, reference);
+  if (isCurrent || (order !== null && !isOpenStatus(order.status))) return order;
+  throw new ApiError("STORAGE_FULL", { message: HISTORY_STOPPED });
+}
+
 /** The error for a change of an order that is not open: ORDER_NOT_OPEN, or ORDER_NOT_FOUND (with `of`: on that symbol). */
 export async function notOpenError(
   context: Context,
@@ -157,7 +181,7 @@ export async function notOpenError(
   { reference, field }: OrderName,
   of?: Instrument,
 ): Promise<ApiError> {
-  const closed = await findInHistory(context, accountId, reference);
+  const closed = await findClosed(context, accountId, reference);
   const isElsewhere = closed !== null && of !== undefined && idToInstrumentId(closed.orderId) !== of.id;
   if (closed === null || isElsewhere) return new ApiError("ORDER_NOT_FOUND", { field });
   const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };

@@ -1,17 +1,25 @@
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 
+/** Two names or open files with the same numbers are the same file. */
+export interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+}
+
 /**
  * The part of node:fs that the log uses. The simulation in test/simulation replaces it by a disk that loses everything that
  * was not synced.
  */
 export interface Files {
+  /** Throws ENOENT if the file is missing. */
+  statSync(path: string): FileIdentity;
   openSync(path: string, flags: string): number;
   closeSync(fd: number): void;
   readSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   /** Returns how many bytes were written, which may be fewer than `length`. */
   writeSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  fstatSync(fd: number): { size: number };
+  fstatSync(fd: number): FileIdentity & { size: number };
   fdatasyncSync(fd: number): void;
   fsyncSync(fd: number): void;
   readdirSync(path: string): string[];
@@ -29,6 +37,26 @@ export function withFileName<T>(name: string, work: () => T): T {
     return work();
   } catch (error) {
     if (error instanceof Error && !("path" in error)) error.message = `${name}: ${error.message}`;
+    throw error;
+  }
+}
+
+/**
+ * Throws if `path` no longer leads to `file`, which is open. What is written to a removed file is lost when it is closed, and
+ * a start would find another file, or none.
+ */
+export function requireSameFile(path: string, file: FileIdentity, files: Files = DISK): void {
+  const named = identityOf(path, files);
+  if (named === null) throw new Error(`${path}: this file was removed or renamed while it was in use`);
+  if (named.ino !== file.ino || named.dev !== file.dev)
+    throw new Error(`${path}: another file has replaced this one while it was in use`);
+}
+
+function identityOf(path: string, files: Files): FileIdentity | null {
+  try {
+    return files.statSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
 }

@@ -11,10 +11,12 @@ import { noYield } from "../database/write-batch.ts";
 import type { Files } from "../files/files.ts";
 import { HistoryFold } from "../history/history-fold.ts";
 import { LogReader } from "../log/log-reader.ts";
-import { removeSegmentsBefore } from "../log/log-segment.ts";
+import { removeSegmentsBefore, SegmentKeptError } from "../log/log-segment.ts";
 
 /** The most transactions per commit: large enough to share the cost of a commit, small enough to end soon. */
 const BATCH_TRANSACTIONS = 20_000;
+/** Steps until a segment that could not be removed is tried again: ten seconds when there is nothing else to do. */
+const STEPS_UNTIL_NEXT_TRIM = 40;
 
 export interface IndexerOptions {
   /** Open for writing. The indexer is its only writer. */
@@ -25,6 +27,8 @@ export interface IndexerOptions {
   actorIds: readonly number[];
   /** Do not remove segments that are no longer needed. */
   keepSegments?: boolean;
+  /** Called when a segment cannot be removed, and again only after all could be. */
+  onSegmentKept?(error: SegmentKeptError): void;
   /** The file system of the log. Default: the disk. */
   files?: Files;
   /** Called every few microseconds of long work, even within a database transaction. It may sleep briefly. */
@@ -61,6 +65,8 @@ export class Indexer {
   private hasStored = false;
   /** Segments before this sequence are removed, or will be at the next removal. */
   private trimmedBefore: number;
+  private stepsUntilTrim = 0;
+  private hasKeptSegment = false;
 
   constructor(options: IndexerOptions) {
     this.options = options;
@@ -167,7 +173,19 @@ export class Indexer {
   private trim(): void {
     const before = this.neededFrom;
     if (this.options.keepSegments || before === this.trimmedBefore) return;
-    removeSegmentsBefore(this.options.logDir, before, this.options.files);
-    this.trimmedBefore = before;
+    if (this.stepsUntilTrim > 0) {
+      this.stepsUntilTrim--;
+      return;
+    }
+    try {
+      removeSegmentsBefore(this.options.logDir, before, this.options.files);
+      this.trimmedBefore = before;
+      this.hasKeptSegment = false;
+    } catch (error) {
+      if (!(error instanceof SegmentKeptError)) throw error;
+      this.stepsUntilTrim = STEPS_UNTIL_NEXT_TRIM;
+      if (!this.hasKeptSegment) this.options.onSegmentKept?.(error);
+      this.hasKeptSegment = true;
+    }
   }
 }

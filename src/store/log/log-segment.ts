@@ -55,6 +55,11 @@ export class LogCorruptError extends Error {
   }
 }
 
+/** A segment that is no longer needed could not be removed. The log is complete, and a later try may succeed. */
+export class SegmentKeptError extends Error {
+  override name = "SegmentKeptError";
+}
+
 export const segmentName = (firstSequence: number): string => `log-${String(firstSequence).padStart(16, "0")}.seg`;
 
 /** The first sequences of the segments in a directory, ascending. */
@@ -109,16 +114,25 @@ export function encodeHeader(segment: Segment): Buffer {
 /**
  * Removes the segments whose records all come before `sequence`, but never the last segment, which is being written. Removes
  * the oldest first and makes each removal durable before the next, so that a crash leaves no gap. Returns how many it removed.
+ * Throws SegmentKeptError if one cannot be removed.
  */
 export function removeSegmentsBefore(dir: string, sequence: number, files: Files = DISK): number {
   const segments = listSegments(dir, files);
   let removed = 0;
   while (removed + 1 < segments.length && segments[removed + 1] <= sequence) {
-    files.unlinkSync(join(dir, segmentName(segments[removed])));
+    removeSegment(join(dir, segmentName(segments[removed])), files);
     syncDirectory(dir, files);
     removed++;
   }
   return removed;
+}
+
+function removeSegment(path: string, files: Files): void {
+  try {
+    files.unlinkSync(path);
+  } catch (error) {
+    throw new SegmentKeptError((error as Error).message, { cause: error });
+  }
 }
 
 function readHeader(fd: number, firstSequence: number, files: Files): Segment {

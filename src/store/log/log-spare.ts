@@ -11,7 +11,8 @@ const ZEROS = Buffer.alloc(1 << 16);
  * about half as long as on a file that grows. One that a crash left behind is overwritten.
  */
 export class SpareSegment {
-  private readonly dir: string;
+  /** The folder of the log. */
+  readonly dir: string;
   private readonly files: Files;
   private fd = -1;
   private filledBytes = 0;

@@ -1,6 +1,15 @@
+import { join } from "node:path";
 import { assert } from "../../assert.ts";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES, viewOf } from "../../wire/record.ts";
-import { DISK, type Files, makeFolder, syncDirectory, withFileName, writeFully } from "../files/files.ts";
+import {
+  DISK,
+  type Files,
+  makeFolder,
+  requireSameFile,
+  syncDirectory,
+  withFileName,
+  writeFully,
+} from "../files/files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
 import {
@@ -84,6 +93,7 @@ export function openLog(dir: string, { segmentBytes, protectedThrough, files = D
 export class LogWriter {
   /** The torn tail that openLog() cut off, or null. */
   readonly truncation: LogTruncation | null;
+  private readonly dir: string;
   private readonly files: Files;
   private readonly segmentBytes: number;
   private readonly spare: SpareSegment;
@@ -95,6 +105,7 @@ export class LogWriter {
   private failure: Error | null = null;
 
   constructor(files: Files, segmentBytes: number, spare: SpareSegment, start: Position, cut: LogTruncation | null) {
+    this.dir = spare.dir;
     this.files = files;
     this.segmentBytes = segmentBytes;
     this.spare = spare;
@@ -176,6 +187,14 @@ export class LogWriter {
         this.spare.discard();
         return false;
       }
+    });
+  }
+
+  /** Throws if the segment in use was removed, renamed or replaced: nothing acknowledged from now on would be found again. */
+  requireSegment(): void {
+    this.attempt(() => {
+      const { fd, segment } = this.at;
+      requireSameFile(join(this.dir, segmentName(segment.firstSequence)), this.files.fstatSync(fd), this.files);
     });
   }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openLog } from "../../../src/store/log/log.ts";
+import { listSegments, segmentName } from "../../../src/store/log/log-segment.ts";
 import { append } from "../../store/support/log-fixture.ts";
 import { startServer, TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
@@ -11,23 +12,28 @@ import { until } from "../support/wait.ts";
 /** Orders by then fill several segments of the log. */
 const MOST_ORDERS = 20_000;
 
-test("renaming the data folder ends the process with a fatal line, and the folder has everything acknowledged", async (t) => {
+test("moving the data folder, the database or the segment in use ends the process, and once back it has everything acknowledged", async (t) => {
   const server = await startServer();
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
   const alice = await openTrader(server);
   const { orderId } = await alice.buy("0.001", "60000");
-  const aside = `${server.dataFolder}-aside`;
-  renameSync(server.dataFolder, aside);
-  await until("the end of the process", () => !server.isRunning);
-  const { code } = await server.stop();
-  assert.equal(code, 1);
-  assert.match(server.stderr, /"level":60.*start again to recover/);
+  const log = join(server.dataFolder, "log");
+  const segmentInUse = () => join(log, segmentName(listSegments(log).at(-1) ?? 0));
+  for (const path of [server.dataFolder, join(server.dataFolder, "database", "data.mdb"), segmentInUse()]) {
+    const aside = `${server.dataFolder}-aside`;
+    const before = server.stderr.length;
+    renameSync(path, aside);
+    await until("the end of the process", () => !server.isRunning);
+    const { code } = await server.stop();
+    assert.equal(code, 1);
+    assert.match(server.stderr.slice(before), /"level":60.*start again to recover/, path);
 
-  renameSync(aside, server.dataFolder);
-  await server.start();
-  const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
-  assert.ok((await again.openOrders()).data.some((order) => order.orderId === orderId));
+    renameSync(aside, path);
+    await server.start();
+    const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+    assert.ok((await again.openOrders()).data.some((order) => order.orderId === orderId));
+  }
 });
 
 test("a journal failure ends the process with a fatal line, and a restart has everything acknowledged", async (t) => {
@@ -37,7 +43,7 @@ test("a journal failure ends the process with a fatal line, and a restart has ev
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
   const alice = await openTrader(server);
-  const [log, aside] = [join(server.dataFolder, "log"), join(server.dataFolder, "log-aside")];
+  const log = join(server.dataFolder, "log");
   assert.ok(existsSync(log));
   const acknowledged: string[] = [];
   const place = async (i: number): Promise<void> => {
@@ -51,14 +57,15 @@ test("a journal failure ends the process with a fatal line, and a restart has ev
     "the deposit in the index",
     async () => (await alice.get<{ data: unknown[] }>("/account/deposits")).data.length > 0,
   );
-  // Its disk is gone, so to speak: what is open stays open, and no further segment can be made or read.
-  renameSync(log, aside);
-  for (let i = 1; server.isRunning && i < MOST_ORDERS; i++) await place(i).catch(() => {});
+  // The segment in use stays as it is, and the next one cannot be made.
+  for (let i = 1; server.isRunning && i < MOST_ORDERS; i++) {
+    rmSync(join(log, "log-next.tmp"), { force: true });
+    await place(i).catch(() => {});
+  }
   const { code } = await server.stop();
   assert.equal(code, 1);
   assert.match(server.stderr, /"level":60.*the journal thread died: .*; start again to recover/);
 
-  renameSync(aside, log);
   await server.start();
   const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
   for (const orderId of acknowledged.slice(-50)) await again.get(`/orders/${orderId}`);

@@ -101,6 +101,7 @@ test("on a nearly full disk orders and transfers are refused, cancels and reads 
   const alice = await openClient(server);
   for (let i = 0; i < 20; i++) assert.equal((await alice.place(`before-${i}`)).status, 201);
   assert.equal((await alice.place("resting", "GTC")).status, 201);
+  await alice.trader.get("/orders/client:before-0"); // it is in the history now
 
   // Room for what is under way at this moment: the store looks before it begins.
   fill(join(disk, "filler"), MIN_FREE_BYTES / 4);
@@ -123,6 +124,16 @@ test("on a nearly full disk orders and transfers are refused, cancels and reads 
   assert.equal(await health(), "STORAGE_FULL");
   const { details } = await alice.trader.refused("NOT_READY", "GET", "/health/ready");
   assert.deepEqual(details?.codes, ["STORAGE_FULL"]);
+  // It is asked for without a history that goes on.
+  for (const [reference, code] of [
+    ["before-0", "ORDER_NOT_OPEN"],
+    ["resting", "STORAGE_FULL"],
+    ["never", "STORAGE_FULL"],
+  ])
+    assert.equal(
+      (await alice.trader.request<{ code: string }>("DELETE", `/orders/client:${reference}`)).body.code,
+      code,
+    );
   const program = new perpd({ hostname: new URL(server.url).host });
   assert.equal((await program.fetchStatus()).status, "error");
 
@@ -135,6 +146,35 @@ test("on a nearly full disk orders and transfers are refused, cancels and reads 
   alice.reach(server);
   await alice.findEach();
   await new Operator(server).soundAudit();
+});
+
+test("on a disk without room for more files orders are refused, cancels work, and service resumes by itself", {
+  skip,
+}, async (t) => {
+  const server = newServer(t, 0);
+  await server.start();
+  const alice = await openClient(server);
+  assert.equal((await alice.place("resting", "GTC")).status, 201);
+  assert.ok(mount("-o", "remount,nr_inodes=256", disk));
+  t.after(() => mount("-o", "remount,nr_inodes=65536", disk));
+  const crowd = join(disk, "crowd");
+  fs.mkdirSync(crowd);
+  const { ffree } = fs.statfsSync(disk);
+  for (let i = 0; i < ffree; i++) fs.writeFileSync(join(crowd, String(i)), "");
+  assert.ok(freeBytes() > 2 ** 20);
+  const refused = await until("orders are refused", async () => {
+    const answer = await alice.place(`full-${alice.acknowledged.size}`);
+    return answer.status === 201 ? undefined : answer;
+  });
+  assert.deepEqual(refused, { status: 503, code: "STORAGE_FULL" });
+  await server.logs(/"freeFiles":0,.*the disk is nearly full/);
+  assert.equal((await alice.trader.request("DELETE", "/orders/client:resting")).status, 200);
+  assert.equal((await server.stop()).code, 0);
+  await assert.rejects(server.start(), /perpd cannot start: .*no space left: the disk has room for 0 more files/);
+  fs.rmSync(crowd, { recursive: true });
+  await server.start();
+  alice.reach(server);
+  assert.equal((await alice.place("after")).status, 201);
 });
 
 test("on a suddenly full disk nothing is acknowledged that is not on disk, and service resumes when there is room", {

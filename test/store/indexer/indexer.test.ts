@@ -10,6 +10,7 @@ import { blank } from "../../../src/core/protocol/message-schema.ts";
 import { AccountRow } from "../../../src/core/protocol/snapshot-schema.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { Snapshots } from "../../../src/store/database/snapshots.ts";
+import { DISK } from "../../../src/store/files/files.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { readIndex } from "../../../src/store/history/history-fold.ts";
 import { Indexer } from "../../../src/store/indexer/indexer.ts";
@@ -277,6 +278,44 @@ test("segments are removed when the index and every actor's snapshot are past th
   store(7, 600);
   store(LEDGER, 600);
   assert.equal(listSegments(logDir(dir)).length, 1);
+  await database.close();
+});
+
+test("a segment that cannot be removed is told once and tried again, and the index goes on", async () => {
+  const dir = newDir();
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(600), SEGMENT_BYTES);
+  const segments = listSegments(logDir(dir));
+  const database = openDatabase(dir);
+  const told: string[] = [];
+  let isHeld = true;
+  const indexer = new Indexer({
+    ...{ database, logDir: logDir(dir), instruments: INSTRUMENTS, actorIds: ACTOR_IDS },
+    onSnapshotStored: () => {},
+    onSegmentKept: ({ message }) => told.push(message),
+    files: {
+      ...DISK,
+      unlinkSync(path) {
+        if (isHeld) throw Object.assign(new Error(`EPERM: ${path}`), { code: "EPERM" });
+        fs.unlinkSync(path);
+      },
+    },
+  });
+  const store = (sequence: number): void => {
+    for (const actorId of ACTOR_IDS) handOver(indexer, actorId, sequence, 1);
+    while (indexer.step(600));
+  };
+  for (let sequence = 300; sequence < 350; sequence++) store(sequence);
+  assert.equal(indexer.indexedSequence, 600);
+  assert.deepEqual(listSegments(logDir(dir)), segments);
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? "", /EPERM: .*log-0+1\.seg/);
+  isHeld = false;
+  for (let i = 0; i < 100; i++) indexer.step(600);
+  assert.ok(listSegments(logDir(dir)).length < segments.length);
+  isHeld = true;
+  store(600);
+  for (let i = 0; i < 100; i++) indexer.step(600);
+  assert.equal(told.length, 2);
   await database.close();
 });
 

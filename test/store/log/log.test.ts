@@ -212,6 +212,33 @@ test("removeSegmentsBefore removes whole segments, never the last; a reader from
   assert.deepEqual([firstSequence, lastSequence], [49, 70]);
 });
 
+test("a segment in use that was renamed, replaced or removed ends the writer, and an older one does not", (t) => {
+  const dir = temporary(t);
+  const log = open(dir);
+  for (let batch = 0; batch < 3; batch++) {
+    append(log, 20, 960);
+    log.requireSegment();
+  }
+  log.close();
+  const last = join(dir, segmentName(listSegments(dir).at(-1) ?? 0));
+  fs.copyFileSync(last, `${last}-copy`);
+  fs.rmSync(join(dir, segmentName(1)));
+  const rows: [change: () => void, message: RegExp][] = [
+    [() => fs.renameSync(last, `${last}-aside`), /log-\d+\.seg: this file was removed or renamed/],
+    [() => fs.renameSync(`${last}-copy`, last), /log-\d+\.seg: another file has replaced this one/],
+    [() => fs.rmSync(last), /log-\d+\.seg: this file was removed or renamed/],
+  ];
+  for (const [change, message] of rows) {
+    if (!fs.existsSync(last)) fs.renameSync(`${last}-aside`, last);
+    const again = open(dir);
+    again.requireSegment();
+    change();
+    assert.throws(() => again.requireSegment(), { message });
+    assert.throws(() => append(again, 1, 40), /log writer stopped/);
+    again.close();
+  }
+});
+
 // ---- watermarks -----------------------------------------------------------------------------------------------------
 
 test("a watermark proves once what was synced, takes no sequence and is skipped by readers", (t) => {
