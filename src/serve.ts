@@ -11,6 +11,7 @@ import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/files/lock.ts";
+import { GROUP_AND_OTHERS, restrictToOwner } from "./store/files/permissions.ts";
 import { openSecret } from "./store/files/secret.ts";
 import { registerInstruments } from "./store/registry/instrument-registry.ts";
 import { tuneV8 } from "./tune-v8.ts";
@@ -28,6 +29,7 @@ export async function serve(
 ): Promise<void> {
   const processLog = openProcessLog(config);
   const { log, stdout, stderr } = processLog;
+  process.umask(GROUP_AND_OTHERS);
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
@@ -38,6 +40,9 @@ export async function serve(
       { err: lockError },
       "cannot create a lock in the data folder: perpd in another container could open it at the same time",
     );
+  const accessError = restrictToOwner(config.data);
+  if (accessError !== null)
+    log.warn({ err: accessError }, "other users of this machine may be able to read the data folder");
   await withRecoveryAdvice(registerInstruments)(config);
   // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);

@@ -3,6 +3,7 @@ import { SettingTooLowError } from "../core/base/setting-too-low.ts";
 import { makeLockFile } from "../store/database/database-lock.ts";
 import { databaseOf } from "../store/files/data-folder.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/files/lock.ts";
+import { GROUP_AND_OTHERS } from "../store/files/permissions.ts";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";
@@ -23,6 +24,7 @@ export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" 
 
 /** Runs the command, prints the result or the reason of a failure, and resolves with the exit code. */
 export async function operate(invocation: OperateInvocation): Promise<number> {
+  process.umask(GROUP_AND_OTHERS);
   for (const output of [process.stdout, process.stderr]) output.on("error", ignoreClosedPipe);
   try {
     if (invocation.kind === "verify") await verify(invocation.config);

@@ -85,7 +85,8 @@ test("a backup of a trading exchange is sound, starts, and holds everything ackn
     const { code, stdout, stderr } = await perpd("backup", server.dataFolder, target);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /holds exchange \S+ through transaction \d+/);
-    assert.equal(fs.statSync(join(target, "secret.key")).mode & 0o777, 0o600);
+    for (const name of ["", ...fs.readdirSync(target, { recursive: true, encoding: "utf8" })])
+      assert.equal(fs.statSync(join(target, name)).mode & 0o077, 0, `${name} can be read by others`);
     assert.ok((listSegments(join(target, "log"))[0] ?? 0) > 1, "the log was trimmed before");
   }
   isLoading = false;

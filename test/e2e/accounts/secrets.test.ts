@@ -15,7 +15,8 @@ function formsOf(secret: string): Buffer[] {
   return [...texts.map((text) => Buffer.from(text)), Buffer.from(secret, isHex ? "hex" : "base64url")];
 }
 
-test("tokens and API secrets are neither on disk nor in the logs in plain form", async (t) => {
+test("tokens and API secrets are neither on disk nor in the logs in plain form, and only the owner can read the files", async (t) => {
+  process.umask(0); // the server inherits it
   const server = await startServer({ environment: { PERPD_LOG_LEVEL: "trace", PERPD_SNAPSHOT_INTERVAL_MS: "50" } });
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
@@ -65,7 +66,6 @@ test("tokens and API secrets are neither on disk nor in the logs in plain form",
   const operator = Buffer.from(OPERATOR_TOKEN);
   assert.deepEqual(anywhere(operator), []);
   assert.ok(!logs.includes(operator));
-  // What the secrets are sealed with is for the exchange's user alone.
-  for (const path of files.filter((name) => /secret/.test(name)))
+  for (const path of [server.dataFolder, join(server.dataFolder, "log"), join(server.dataFolder, "database"), ...files])
     assert.equal(statSync(path).mode & 0o077, 0, `${path} can be read by others`);
 });

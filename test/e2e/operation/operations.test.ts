@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -262,7 +272,19 @@ test("SIGINT, SIGTERM and SIGHUP stop with code 0, and a restart has everything"
     const { fills: _, ...order } = await alice.buy("0.1", "64000", { clientOrderId: "kept" });
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       assert.deepEqual(await ending.stop(signal), { code: 0, signal: null });
+      // As an earlier version has left it, with a file of somebody else.
+      const folders = [ending.dataFolder, join(ending.dataFolder, "log"), join(ending.dataFolder, "database")];
+      const files = folders
+        .flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)))
+        .filter((path) => !folders.includes(path));
+      const other = join(ending.dataFolder, "notes.txt");
+      writeFileSync(other, "");
+      for (const path of [...folders, ...files, other]) chmodSync(path, 0o755);
       await ending.start();
+      for (const path of [...folders, ...files].filter((path) => existsSync(path)))
+        assert.equal(statSync(path).mode & 0o7777, 0o700, path);
+      assert.equal(statSync(other).mode & 0o777, 0o755);
+      rmSync(other);
       // The session of before, at the new address.
       const again = new Api(ending.url, alice.token);
       assert.deepEqual(await again.get("/orders/client:kept"), order);
