@@ -3,14 +3,14 @@ import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 /** Lines that cannot be written wait up to this many bytes. Further ones are dropped. */
 const MAX_WAITING_BYTES = 1_048_576;
 /** How soon a write is tried again that found no room. */
-const RETRY_MS = 50;
+const RETRY_MS = 20;
 const NOTHING = Buffer.alloc(0);
 /** How pino begins a fatal line. */
 const FATAL = '{"level":60';
 
 /**
- * Writes lines to standard output or error, and never blocks the thread. A pipe or a terminal that nobody reads would
- * otherwise stop the exchange when it is full, and so would a log file on a disk that does not answer.
+ * Writes lines to standard output or error, and never blocks the thread. With blocking writes a full pipe or a stopped
+ * terminal would stop the exchange. So would a log file on a disk that does not answer.
  */
 export class Output {
   /** Lines dropped since the start. */

@@ -34,7 +34,7 @@ export function openProcessLog({ logLevel }: Pick<Config, "logLevel">): ProcessL
     log.fatal({ err }, `${err.message}; start again to recover`);
     end(1);
   });
-  // What threads write comes through these streams.
+  // Threads write through these streams. Without a listener a failed write would end the process.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   return { log, stdout, stderr, end };
 }
