@@ -10,6 +10,8 @@ export interface ProcessLog {
   readonly log: Logger;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Resolves when everything is written, or after a short wait. */
+  flush(): Promise<void>;
   /** Ends the process, after a short wait if somebody may still read the last lines. Only the first call counts. */
   end(code: number): void;
 }
@@ -20,12 +22,15 @@ export function openProcessLog({ logLevel }: Pick<Config, "logLevel">): ProcessL
   const log = pino({ level: logLevel }, stderr);
   stderr.onDropped = (droppedLines) =>
     log.error({ droppedLines }, "log lines were dropped, because the log was not read");
+  const flush = async (): Promise<void> => {
+    await Promise.all([stdout.flush(LAST_LINES_MS), stderr.flush(LAST_LINES_MS)]);
+  };
   let isEnding = false;
   const end = (code: number): void => {
     if (isEnding) return;
     isEnding = true;
     if (stdout.isEmpty && stderr.isEmpty) process.exit(code);
-    void Promise.all([stdout.flush(LAST_LINES_MS), stderr.flush(LAST_LINES_MS)]).then(() => process.exit(code));
+    void flush().then(() => process.exit(code));
   };
   // Node itself would write these to standard error, and block.
   process.removeAllListeners("warning");
@@ -36,5 +41,5 @@ export function openProcessLog({ logLevel }: Pick<Config, "logLevel">): ProcessL
   });
   // Threads write through these streams. Without a listener a failed write would end the process.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
-  return { log, stdout, stderr, end };
+  return { log, stdout, stderr, flush, end };
 }

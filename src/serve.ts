@@ -20,7 +20,7 @@ import { showProgress, welcome } from "./welcome.ts";
 /** A stop that takes longer is cut short. Nothing is lost: everything acknowledged is on disk. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** Runs the whole exchange. The order of the steps matters. `version` is the program's. */
+/** Runs the whole exchange. `version` is the program's. Rejects with the reason when it cannot start. */
 export async function serve(
   config: Config,
   warnings: readonly string[],
@@ -28,6 +28,23 @@ export async function serve(
   options: HostOptions = {},
 ): Promise<void> {
   const processLog = openProcessLog(config);
+  try {
+    await start(config, warnings, version, options, processLog);
+  } catch (error) {
+    // The caller prints the error and ends the process.
+    await processLog.flush();
+    throw error;
+  }
+}
+
+/** The order of the steps matters. */
+async function start(
+  config: Config,
+  warnings: readonly string[],
+  version: string,
+  options: HostOptions,
+  processLog: ProcessLog,
+): Promise<void> {
   const { log, stdout, stderr } = processLog;
   process.umask(GROUP_AND_OTHERS);
   tuneV8();

@@ -40,6 +40,20 @@ function readAll(fd: number): string {
   return Buffer.concat(chunks).toString("latin1");
 }
 
+test("a start that fails writes its whole log before the reason", (t) => {
+  const folder = fs.mkdtempSync(join(tmpdir(), "perpd-unread-"));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "log");
+  const fd = fs.openSync(path, "a");
+  const flags = ["--port", "0", "--data", join(path, "data"), "--price-source", "operator", "--workers", "64"];
+  const { status } = spawnSync(process.execPath, [MAIN, "start", ...flags], { stdio: ["ignore", "ignore", fd] });
+  fs.closeSync(fd);
+  assert.equal(status, 1);
+  const lines = fs.readFileSync(path, "utf8").trimEnd().split("\n");
+  assert.ok(lines.filter((line) => line.startsWith('{"level":40')).length >= 3, lines.join("\n"));
+  assert.match(lines.at(-1) ?? "", /^perpd cannot start: /);
+});
+
 /** Of a program whose output ends in pipes that nobody reads yet. */
 async function start(t: TestContext) {
   const folder = fs.mkdtempSync(join(tmpdir(), "perpd-unread-"));
