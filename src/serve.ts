@@ -95,7 +95,10 @@ async function start(
 /** Logs what happens to threads and disk. Ends the process when the exchange cannot go on. */
 function logEvents(host: Host, { log, end }: ProcessLog): void {
   if (host.logTruncation !== null)
-    log.warn(host.logTruncation, "cut off a torn record at the end of the log; it was never acknowledged");
+    log.warn(
+      host.logTruncation,
+      "cut off a torn record at the end of the log; nothing proves that it was acknowledged",
+    );
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     end(1);

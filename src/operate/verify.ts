@@ -70,7 +70,10 @@ async function verifyFiles(config: Config, print: PrintLine): Promise<Files> {
   print(`exchange   ${exchangeId}, made ${createdAt}`);
   if (known === null) print("units      as configured: the folder has no record of its instruments yet");
   const log = verifyLog(logOf(dir));
-  const torn = log.tornBytes === 0 ? "" : `, then a torn tail of ${log.tornBytes} bytes that was never acknowledged`;
+  const torn =
+    log.tornBytes === 0
+      ? ""
+      : `, then a torn tail of ${log.tornBytes} bytes, and nothing proves that it was acknowledged`;
   const range = log.records === 0 ? "no transaction" : `transactions ${log.firstSequence} to ${log.lastSequence}`;
   print(`log        ${range} in ${count(log.segments, "segment")}, ${log.bytes} bytes${torn}`);
   const database = await checkDatabase(dir, databaseOf(dir));

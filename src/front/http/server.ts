@@ -70,6 +70,9 @@ export const listen = (options: ServerOptions): Promise<Server> => new HttpServe
  * having run nothing: folded headers, bytes that no header may hold such as NUL, a space before the colon, a bare CR or LF,
  * more than 100 headers. These get no 400, because only app.filter() sees such a connection, and its response object cannot
  * be kept: filter does not say which connection ended, and never tells the end of one that became a WebSocket.
+ *
+ * It also trims bytes above 0x7f at the ends of a header's value, and never looks at the mask bit of a WebSocket frame. No
+ * handler sees the difference: see docs/operating/limits.md.
  */
 class HttpServer {
   private readonly options: ServerOptions;

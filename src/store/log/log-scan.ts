@@ -36,7 +36,7 @@ export interface LogSummary {
   /** The size of all records, watermarks included. */
   bytes: number;
   segments: number;
-  /** Bytes after the last record. They were never acknowledged, and the next openLog() cuts them off. */
+  /** Bytes after the last record. Nothing proves that they were acknowledged, and the next openLog() cuts them off. */
   tornBytes: number;
 }
 

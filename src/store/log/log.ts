@@ -33,7 +33,7 @@ export interface LogOptions {
   files?: Files;
 }
 
-/** The torn tail that openLog() cut off. It was written but never acknowledged. */
+/** The torn tail that openLog() cut off. Nothing proves that it was acknowledged. */
 export interface LogTruncation {
   /** File name within the log's directory. */
   readonly segment: string;

@@ -132,6 +132,16 @@ test("unmasked frames, partial frames and noise affect no other client", async (
   assert.equal((await witness.request("ping")).op, "pong");
 });
 
+test("a frame without a mask is read as noise, as docs/operating/limits.md says", async () => {
+  const socket = await upgrade(server.port);
+  let answer = "";
+  socket.resume().on("data", (bytes) => (answer += String(bytes)));
+  // The first four bytes of the text are taken for the mask, and these four belong to the text.
+  socket.write(Buffer.concat([Buffer.from([0x81, 20]), Buffer.from('{"op":"ping","id":1}abcd')]));
+  await until("the error", () => answer.includes('"code":"BAD_JSON"'));
+  socket.destroy();
+});
+
 test("a fragmented text is one message", async () => {
   const client = await SocketClient.open(server.wsUrl);
   client.socket.send('{"op":"pi', { fin: false });

@@ -119,6 +119,15 @@ test("a client that waits for 100 Continue gets it, and then its answer", async 
   }
 });
 
+test("bytes above 0x7f at the ends of a header's value are trimmed, as docs/operating/limits.md says", async () => {
+  for (const length of ["2\xa0", "\xa02", "2\x85\xff"]) {
+    const raw = await sendRaw(server.port, request(["POST /a HTTP/1.1", "Host: h", `Content-Length: ${length}`], "{}"));
+    assert.equal(bodyOf(raw)?.body, "{}");
+  }
+  const within = request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 2\xa00"], "{}");
+  assert.equal(statusOf(await sendAndWait(server.port, within)), 400);
+});
+
 /** Requests that other HTTP parsers read differently: neither they nor a request hidden after them may reach the application. */
 const HOSTILE: [name: string, bytes: string][] = [
   ["any Transfer-Encoding", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"], "0\r\n\r\n")],
