@@ -42,7 +42,8 @@ export const FINE: InstrumentConfig = {
   stepSize: "0.001",
   minQuantity: "0.001",
   maxQuantity: "100",
-  maxPrice: "1000000",
+  // A million ticks: a larger book takes longer to allocate, and the tests make thousands.
+  maxPrice: "100000",
   maxOpenOrders: 200,
   fundMaxNotional: "100000000",
   riskTiers: [{ maxNotional: "100000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
