@@ -69,7 +69,7 @@ async function verifyFiles(config: Config, print: PrintLine): Promise<Files> {
   const vault = new Vault(openSecret(dir));
   print(`exchange   ${exchangeId}, made ${createdAt}`);
   if (known === null) print("units      as configured: the folder has no record of its instruments yet");
-  const log = verifyLog(logOf(dir));
+  const log = verifyLog(logOf(dir), exchangeId);
   const torn =
     log.tornBytes === 0
       ? ""

@@ -12,7 +12,7 @@ import { isOpen, type OrderRecord, type PositionStateRecord } from "../../src/st
 import { WriteBatch } from "../../src/store/database/write-batch.ts";
 import { readIndex } from "../../src/store/history/history-fold.ts";
 import { positionStateKey } from "../../src/store/history/position-fold.ts";
-import { listSegments, segmentName } from "../../src/store/log/log-segment.ts";
+import { encodeHeader, listSegments, openSegment, segmentName } from "../../src/store/log/log-segment.ts";
 import { openKey } from "../e2e/support/keys.ts";
 import { startAndFail } from "../e2e/support/server.ts";
 import { Operator, openTrader } from "../e2e/support/trader.ts";
@@ -144,6 +144,10 @@ test("the folder of a running exchange is refused", async () => {
   }
 });
 
+function giveGenesisAnotherId(dir: string): void {
+  change(join(dir, "genesis.json"), (bytes) => bytes.write("f00d", bytes.indexOf('"exchangeId": "') + 15));
+}
+
 const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, says: RegExp][] = [
   [
     "a flipped byte of a record in the middle of the log",
@@ -187,9 +191,18 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     (dir) => change(dataFile(dir), (bytes) => bytes.fill(0, 0, 8192)),
     /LMDB cannot read the database|table |MDB_/,
   ],
+  ["the log of another exchange", giveGenesisAnotherId, /log corrupt: log-0+1\.seg .*: it belongs to the exchange/],
   [
     "the database of another exchange",
-    (dir) => change(join(dir, "genesis.json"), (bytes) => bytes.write("f00d", bytes.indexOf('"exchangeId": "') + 15)),
+    (dir) => {
+      giveGenesisAnotherId(dir);
+      const { exchangeId } = JSON.parse(fs.readFileSync(join(dir, "genesis.json"), "utf8"));
+      for (const firstSequence of listSegments(join(dir, "log"))) {
+        const { fd, segment } = openSegment(join(dir, "log"), firstSequence, "r+");
+        fs.writeSync(fd, encodeHeader({ ...segment, exchangeId }), 0, undefined, 0);
+        fs.closeSync(fd);
+      }
+    },
     /the database belongs to the exchange/,
   ],
   ["no secret", (dir) => fs.rmSync(join(dir, "secret.key")), /secret\.key is missing/],

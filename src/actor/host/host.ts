@@ -7,6 +7,7 @@ import { compileInstrument } from "../../core/protocol/instrument.ts";
 import { databaseFileOf, logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom, type FreeRoom } from "../../store/files/disk-room.ts";
 import { DISK, type FileIdentity, requireSameFile } from "../../store/files/files.ts";
+import { readGenesis } from "../../store/files/genesis.ts";
 import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { EngineClient } from "../engine/engine-client.ts";
@@ -200,6 +201,7 @@ export class Host extends EngineClient {
     const { config } = this;
     const { thread, ready } = this.spawn<JournalTask>("journal", this.journalDoorbell, {
       logDir: logOf(config.data),
+      exchangeId: must(readGenesis(config.data), "the genesis that the store has read").exchangeId,
       segmentBytes: config.segmentBytes,
       protectedThrough,
       inputs: this.workers.map(({ out }) => out),

@@ -6,6 +6,7 @@ import type { ThreadTask } from "./thread-task.ts";
 
 export interface JournalTask extends ThreadTask {
   logDir: string;
+  exchangeId: string;
   segmentBytes: number;
   protectedThrough: number;
   inputs: SharedArrayBuffer[];
@@ -23,8 +24,8 @@ export interface JournalReady {
 
 export function runJournal(task: JournalTask): void {
   const control = new Control(task.control);
-  const { segmentBytes, protectedThrough } = task;
-  const log = openLog(task.logDir, { segmentBytes, protectedThrough });
+  const { segmentBytes, protectedThrough, exchangeId } = task;
+  const log = openLog(task.logDir, { segmentBytes, protectedThrough, exchangeId });
   const lastSequence = log.nextSequence - 1;
   control.startAt(lastSequence);
   const journal = new Journal({

@@ -40,9 +40,12 @@ export interface LogSummary {
   tornBytes: number;
 }
 
-/** Reads every record of a log that nobody writes. Changes nothing. Throws LogCorruptError as openLog() would. */
-export function verifyLog(dir: string): LogSummary {
-  const segments = readSegmentChain(dir);
+/**
+ * Reads every record of a log that nobody writes. Changes nothing. Throws LogCorruptError as openLog() would. `exchangeId`:
+ * that of the folder; "" = any.
+ */
+export function verifyLog(dir: string, exchangeId = ""): LogSummary {
+  const segments = readSegmentChain(dir, exchangeId);
   const firstSequence = segments[0]?.firstSequence ?? 0;
   const summary: LogSummary = {
     records: 0,

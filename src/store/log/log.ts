@@ -29,6 +29,8 @@ export interface LogOptions {
   segmentBytes: number;
   /** The last sequence that the database holds or a copy was made with; 0 = none. No record up to it may be cut off. */
   protectedThrough: number;
+  /** New segments record it, and a segment with another one is refused. Default: that of the last segment. */
+  exchangeId?: string;
   /** Default: the disk. */
   files?: Files;
 }
@@ -62,28 +64,32 @@ interface Position {
  * it, unless something proves that it was acknowledged. Then it throws LogCorruptError, as it does for a missing segment or
  * a bad header. Throws the error of the file system otherwise.
  */
-export function openLog(dir: string, { segmentBytes, protectedThrough, files = DISK }: LogOptions): LogWriter {
+export function openLog(
+  dir: string,
+  { segmentBytes, protectedThrough, exchangeId = "", files = DISK }: LogOptions,
+): LogWriter {
   assert(
     segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES,
     "segmentBytes: a multiple of 4096, at least 8192",
   );
   makeFolder(dir, files);
-  const last = readSegmentChain(dir, files).at(-1);
+  const last = readSegmentChain(dir, exchangeId, files).at(-1);
   const spare = new SpareSegment(dir, files);
   if (last === undefined) {
     if (protectedThrough >= FIRST_SEQUENCE) {
       const why = `there is no log, but the database goes through ${protectedThrough}`;
       throw new LogCorruptError(segmentName(FIRST_SEQUENCE), 0, FIRST_SEQUENCE, why);
     }
-    const segment = { firstSequence: FIRST_SEQUENCE, previousFirstSequence: 0, bytes: segmentBytes };
-    return new LogWriter(files, segmentBytes, spare, begin(segment, spare), null);
+    const segment = { firstSequence: FIRST_SEQUENCE, previousFirstSequence: 0, bytes: segmentBytes, exchangeId };
+    return new LogWriter(files, { segmentBytes, exchangeId }, spare, begin(segment, spare), null);
   }
   const scan = scanSegment(dir, last.firstSequence, files);
   const bytes = tornBytes(scan, protectedThrough);
   const position = resume(dir, scan, bytes, files);
   const segment = segmentName(last.firstSequence);
   const cut = bytes === 0 ? null : { segment, offset: scan.endOffset, sequence: scan.nextSequence, bytes };
-  return new LogWriter(files, segmentBytes, spare, position, cut);
+  const next = { segmentBytes, exchangeId: exchangeId === "" ? last.exchangeId : exchangeId };
+  return new LogWriter(files, next, spare, position, cut);
 }
 
 /**
@@ -96,6 +102,7 @@ export class LogWriter {
   private readonly dir: string;
   private readonly files: Files;
   private readonly segmentBytes: number;
+  private readonly exchangeId: string;
   private readonly spare: SpareSegment;
   private readonly watermark = Buffer.alloc(RECORD_HEADER_BYTES);
   private readonly watermarkView = viewOf(this.watermark);
@@ -104,10 +111,18 @@ export class LogWriter {
   private durable: number;
   private failure: Error | null = null;
 
-  constructor(files: Files, segmentBytes: number, spare: SpareSegment, start: Position, cut: LogTruncation | null) {
+  /** `next`: of new segments. */
+  constructor(
+    files: Files,
+    next: { segmentBytes: number; exchangeId: string },
+    spare: SpareSegment,
+    start: Position,
+    cut: LogTruncation | null,
+  ) {
     this.dir = spare.dir;
     this.files = files;
-    this.segmentBytes = segmentBytes;
+    this.segmentBytes = next.segmentBytes;
+    this.exchangeId = next.exchangeId;
     this.spare = spare;
     this.at = start;
     this.truncation = cut;
@@ -241,6 +256,7 @@ export class LogWriter {
       firstSequence: nextSequence,
       previousFirstSequence: replaced ? segment.previousFirstSequence : segment.firstSequence,
       bytes: Math.max(this.segmentBytes, SEGMENT_HEADER_BYTES + recordBytes),
+      exchangeId: this.exchangeId,
     };
     this.at = begin(next, this.spare);
     this.files.closeSync(fd);

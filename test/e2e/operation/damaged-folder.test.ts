@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { openDatabase } from "../../../src/store/database/database.ts";
 import { SnapshotRecord } from "../../../src/store/database/history-schema.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import { verifyLog } from "../../../src/store/log/log-scan.ts";
+import { encodeHeader, openSegment } from "../../../src/store/log/log-segment.ts";
 import { openKey } from "../support/keys.ts";
 import { startAndFail, startServer } from "../support/server.ts";
 import { openTrader } from "../support/trader.ts";
@@ -69,6 +71,15 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
       await database.close();
     },
     /log corrupt: .*: the record is missing, but \d+ was acknowledged/,
+  ],
+  [
+    "a log of another exchange",
+    (dir) => {
+      const { fd, segment } = openSegment(join(dir, "log"), 1, "r+");
+      fs.writeSync(fd, encodeHeader({ ...segment, exchangeId: randomUUID() }), 0, undefined, 0);
+      fs.closeSync(fd);
+    },
+    /log corrupt: log-0+1\.seg .*: it belongs to the exchange [0-9a-f-]{36}, not to [0-9a-f-]{36}$/m,
   ],
   ["a log that is gone", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
   [

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { mock, test } from "node:test";
+import { type LogWriter, openLog } from "../../../src/store/log/log.ts";
 import { LogReader } from "../../../src/store/log/log-reader.ts";
 import { verifyLog } from "../../../src/store/log/log-scan.ts";
 import {
+  encodeHeader,
   LogCorruptError,
   listSegments,
+  openSegment,
+  readSegmentChain,
   removeSegmentsBefore,
   segmentName,
 } from "../../../src/store/log/log-segment.ts";
@@ -237,6 +242,36 @@ test("a segment in use that was renamed, replaced or removed ends the writer, an
     assert.throws(() => append(again, 1, 40), /log writer stopped/);
     again.close();
   }
+});
+
+test("new segments record the exchange, also after those of an earlier version, and another exchange's are refused", (t) => {
+  const dir = temporary(t);
+  const [own, other] = [randomUUID(), randomUUID()];
+  const openAs = (exchangeId: string) => openLog(dir, { segmentBytes: SEGMENT_BYTES, protectedThrough: 0, exchangeId });
+  const grow = (log: LogWriter): void => {
+    append(log, 20, 960);
+    log.sync();
+    log.close();
+  };
+  grow(open(dir));
+  assert.deepEqual(
+    readSegmentChain(dir, own).map(({ exchangeId }) => exchangeId),
+    ["", ""],
+  );
+  grow(openAs(own));
+  grow(open(dir));
+  assert.deepEqual(
+    readSegmentChain(dir, own).map(({ exchangeId }) => exchangeId),
+    ["", "", own, own, own],
+  );
+  for (const attempt of [() => openAs(other), () => verifyLog(dir, other)])
+    assert.throws(attempt, { message: new RegExp(`log-0+25\\.seg.*belongs to the exchange ${own}, not to ${other}$`) });
+  assert.equal(verifyLog(dir, own).records, 60);
+  const { fd, segment } = openSegment(dir, 37, "r+");
+  fs.writeSync(fd, encodeHeader({ ...segment, exchangeId: other }), 0, undefined, 0);
+  fs.closeSync(fd);
+  for (const attempt of [() => open(dir), () => openAs(own), () => verifyLog(dir)])
+    assert.throws(attempt, { message: new RegExp(`log-0+37\\.seg.*belongs to the exchange ${other}, not to ${own}$`) });
 });
 
 // ---- watermarks -----------------------------------------------------------------------------------------------------
