@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** Seen from the built file. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -39,5 +39,9 @@ export const processFiles = (): string[] =>
 export async function importShared(folder: string): Promise<void> {
   const files = testFiles(join("test", folder)).filter(sharesProcess);
   if (files.length === 0) throw new Error(`no test file of test/${folder} shares a process`);
-  for (const file of files) await import(join(ROOT, builtFile(file)));
+  // One module that imports all of them: with an import each, node:test would run the first tests of a file while the
+  // constants below them are not set yet.
+  const urls = files.map((file) => pathToFileURL(join(ROOT, builtFile(file))).href);
+  const imports = urls.map((url) => `import ${JSON.stringify(url)};`).join("\n");
+  await import(`data:text/javascript,${encodeURIComponent(imports)}`);
 }
