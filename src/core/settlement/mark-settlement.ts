@@ -71,6 +71,8 @@ export class MarkSettlement implements LossSettlement {
     this.lookAtWeak(state);
     const fund = state.positions.find(INSURANCE_ACCOUNT);
     if (fund !== NONE) this.look(state, fund);
+    // A check of few positions ends here. So other threads see the account at this mark from the price's sequence on.
+    if (this.nextOpen !== NONE) this.checkSome(state);
   }
 
   /** After recovery, which may have ended in the middle of a settlement: all accounts are looked at. */
