@@ -272,9 +272,9 @@ for (const fundUsdc of [0, 100_000])
       market.price(A, MARK - step * 500);
       // The ledger's thread looks at accounts while the mark is settled.
       for (let part = 0; market.symbol(A).isSettlingMark; part++) {
-        market.settlePart(A);
-        if (part % 20 === 0) withdraw();
         below = Math.max(below, losers.filter((account) => market.usdc(account) < -0.001).length);
+        if (part % 20 === 0) withdraw();
+        market.settlePart(A);
       }
       market.finish(A);
       withdraw();
