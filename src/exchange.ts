@@ -70,7 +70,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { market, history, transfers, solvency, auth, limits } = caches;
   // The WebSocket API and the server need each other, and the API needs the server's port.
   let server: Server;
-  let apis: ReturnType<typeof createApis>;
+  const notReady = (call: Call): void => call.fail(new ApiError("NOT_READY"), log);
+  let apis: ReturnType<typeof createApis> = { open: notReady, operators: notReady };
   let trade: TradingHandler;
   const webSocketApi = new WebSocketApi({
     ...{ engine: host, market, transfers, history, auth, limits, log },
@@ -79,6 +80,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     now: Date.now,
     monotonic: () => performance.now(),
   });
+  // First, so that nothing comes between the public listener and the API that answers there.
+  const operatorServer = await listenForOperators(config, (call) => apis.operators(call), log);
   server = await listen({
     host: config.host,
     port: config.port,
@@ -87,7 +90,6 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     sockets: webSocketApi,
     log,
   });
-  const operatorServer = await listenForOperators(config, (call) => apis.operators(call), log);
   let ready = false;
   const authority = authorityOf(config.host, server.port);
   const context = createContext(parts, caches, authority, () => ready);

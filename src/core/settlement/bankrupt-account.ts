@@ -102,8 +102,9 @@ function spendable(state: SymbolState, row: number, lossQuanta: Quanta): Quanta 
   state.marginTable.useDeferred();
   const { equity } = state.marginTable.consistent(account);
   if (account !== INSURANCE_ACCOUNT) return equity;
-  const lossBefore = Math.min(0, fundGain(state, row) + lossQuanta);
-  return Math.min(equity, fundAllowance(state), fundGain(state, row) - lossBefore);
+  const gain = fundGain(state, row);
+  const lossBefore = Math.min(0, gain + lossQuanta);
+  return Math.min(equity, fundAllowance(state), gain - lossBefore);
 }
 
 /**

@@ -143,7 +143,7 @@ export class Router {
     }
   }
 
-  /** What an operator changes is logged with the operator's name. */
+  /** Logs a change with the name of the operator who made it. */
   private logOperator(operator: string, { call, parameter, body }: RouteRequest<TObject, TObject>, route: Route): void {
     const fields = { operator, method: route.method, path: route.path, parameter, body, requestId: call.requestId };
     this.log[route.isFrequent === true ? "debug" : "info"](fields, "an operator's request");

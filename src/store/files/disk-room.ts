@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 /** After a shortage this much more must be free, so that the state does not flip with every megabyte. */
 const REOPEN_FACTOR = 1.25;
 
-/** What a user other than root may still write. */
+/** The room for a user other than root. */
 export interface FreeRoom {
   readonly freeBytes: number;
   /** How many more files there may be. Infinite where the file system has no limit of its own. */
@@ -11,8 +11,8 @@ export interface FreeRoom {
 }
 
 /**
- * Tells whether the disk of a folder has room for at least `minFreeBytes` and `minFreeFiles`. A full disk would be noticed too late: a log that
- * cannot be written stops the exchange, and LMDB cannot go on after a commit that failed for lack of room.
+ * Tells whether the disk of a folder has room for at least `minFreeBytes` and `minFreeFiles`. A full disk would be noticed too
+ * late: a log that cannot be written stops the exchange, and LMDB cannot go on after a commit that failed for lack of room.
  */
 export class DiskRoom {
   private readonly dir: string;

@@ -42,8 +42,8 @@ export function withFileName<T>(name: string, work: () => T): T {
 }
 
 /**
- * Throws if `path` no longer leads to `file`, which is open. What is written to a removed file is lost when it is closed, and
- * a start would find another file, or none.
+ * Throws if `path` no longer leads to `file`, which is open. Writes to a removed file are lost when it is closed, and a start
+ * would find another file, or none.
  */
 export function requireSameFile(path: string, file: FileIdentity, files: Files = DISK): void {
   const named = identityOf(path, files);

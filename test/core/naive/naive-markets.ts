@@ -54,7 +54,18 @@ export class NaiveMarkets extends Markets {
 
   override run(actor: Actor, command: Message): Message[] {
     this.command = command;
-    return super.run(actor, command);
+    const symbol = actor instanceof SymbolActor ? this.models[this.symbols.indexOf(actor)] : undefined;
+    if (symbol === undefined) return super.run(actor, command);
+    const fund = symbol.of(INSURANCE_ACCOUNT);
+    const { size, cost } = fund;
+    const { mark } = symbol;
+    const said = super.run(actor, command);
+    // A position that it has had before the step, and has still, has not lost more than it may.
+    if (symbol.mark !== mark && size !== 0n && fund.size === size && fund.cost === cost) {
+      assert.ok(this.spareOfFund(symbol) >= 0n, `the fund lacks ${this.spareOfFund(symbol)}`);
+      this.count("kept by the fund");
+    }
+    return said;
   }
 
   protected override transaction(

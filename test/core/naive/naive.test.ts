@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ISOLATED } from "../../../src/core/base/enums.ts";
-import { SetLeverage, SetMarginMode } from "../../../src/core/protocol/commands.ts";
 import { Random } from "../../../src/sandbox/random.ts";
-import { make } from "../support/exchange.ts";
-import { randomStep } from "../support/random-markets.ts";
+import { randomStep, setRandomTerms } from "../support/random-markets.ts";
 import { takeSeed } from "../support/seed.ts";
 import { NaiveMarkets } from "./naive-markets.ts";
 
@@ -20,6 +17,7 @@ const CASES = [
   "bankrupt",
   "settled cross",
   "settled isolated",
+  "kept by the fund",
 ];
 
 /** A few accounts in two symbols, rich or poor, with or without an insurance fund. Returns how often each case came up. */
@@ -31,11 +29,7 @@ function runSequence(seed: number): Record<string, number> {
   const accounts = Array.from({ length: ACCOUNTS }, () => markets.open(300 + Math.floor(random.uniform() * richest)));
   const index = [650_000, 320_000];
   markets.symbols.forEach((symbol, i) => void markets.price(symbol, index[i]));
-  for (const accountId of accounts)
-    for (const symbol of markets.symbols) {
-      markets.run(symbol, make(SetLeverage, { accountId, leverage: random.pick([5, 20, 50, 100]) }));
-      if (random.chance(0.3)) markets.run(symbol, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
-    }
+  setRandomTerms(markets, random, accounts);
   for (let step = 0; step < STEPS; step++) {
     randomStep(markets, random, accounts, index);
     markets.compare(accounts);

@@ -11,15 +11,14 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
-import { SetIndexPrice, SetLeverage, SetMarginMode } from "../../../src/core/protocol/commands.ts";
+import { SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import { FundingPaid, PositionTransferred } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
-import { make } from "../support/exchange.ts";
 import { IsolatedWatch } from "../support/isolated-watch.ts";
 import { compareWithReplay } from "../support/margin-run.ts";
-import { Markets, randomStep } from "../support/random-markets.ts";
+import { Markets, randomStep, setRandomTerms } from "../support/random-markets.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";
 
 const ACCOUNTS = 14;
@@ -161,11 +160,7 @@ function runJumps(seed: number, isInParts: boolean, seen: Record<string, number>
   const accounts = Array.from({ length: ACCOUNTS }, () => markets.open(500 + Math.floor(random.uniform() * 50_000)));
   const index = [650_000, 320_000];
   markets.symbols.forEach((symbol, i) => void markets.price(symbol, index[i]));
-  for (const accountId of accounts)
-    for (const symbol of markets.symbols) {
-      markets.run(symbol, make(SetLeverage, { accountId, leverage: random.pick([5, 20, 50, 100]) }));
-      if (random.chance(0.3)) markets.run(symbol, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
-    }
+  setRandomTerms(markets, random, accounts);
   const watch = new IsolatedWatch(markets);
   for (let step = 0; step < STEPS; step++) {
     const events = randomStep(markets, random, accounts, index);

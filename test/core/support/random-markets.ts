@@ -26,6 +26,7 @@ import { AuditReport } from "../../../src/core/protocol/replies.ts";
 import { TRACED_MS } from "../../../src/core/state/recent-fills.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
+import { make } from "./exchange.ts";
 
 export const HOUR_MS = 3_600_000;
 
@@ -194,6 +195,15 @@ export function takeFromFund(markets: Markets, accountId: number): void {
       markets.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
   assert.equal(markets.size(btc, INSURANCE_ACCOUNT), 0);
+}
+
+/** Each account gets a leverage and a margin mode in each symbol. */
+export function setRandomTerms(markets: Markets, random: Random, accounts: readonly number[]): void {
+  for (const accountId of accounts)
+    for (const symbol of markets.symbols) {
+      markets.run(symbol, make(SetLeverage, { accountId, leverage: random.pick([5, 20, 50, 100]) }));
+      if (random.chance(0.3)) markets.run(symbol, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+    }
 }
 
 /** One random command, price or tick, as on a day of crashes. `index`: in ticks, by symbol. */
