@@ -34,7 +34,7 @@ export function mayFundTake(state: SymbolState, fundRow: number, lots: QuantityL
  */
 function mostNotional(state: SymbolState, heldQuanta: Quanta): Quanta {
   const { instrument, marginTable } = state;
-  if (instrument.fundMaxNotionalQuanta !== 0) return instrument.fundMaxNotionalQuanta;
+  if (instrument.fundMaxNotionalQuanta !== null) return instrument.fundMaxNotionalQuanta;
   const { equity, positionInitial } = marginTable.consistent(INSURANCE_ACCOUNT);
   const elsewhere = Math.max(0, positionInitial - heldQuanta);
   return Math.max(0, Math.min(fundAllowance(state) * ALLOWANCE_MULTIPLE, equity - elsewhere));

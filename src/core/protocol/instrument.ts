@@ -59,7 +59,7 @@ export interface InstrumentConfig {
   openInterestLowerCap?: string;
   /** The share of the insurance fund that it may lose in this symbol in an hour, as a rate. Default "0.01". */
   fundLossLimit?: string;
-  /** The largest position that the fund takes over, in USDC of notional. Default: see fund-limits.ts. */
+  /** The largest position that the fund takes over, in USDC of notional; "0" = it takes none. Default: see fund-limits.ts. */
   fundMaxNotional?: string;
   riskTiers: RiskTierConfig[];
 }
@@ -131,8 +131,8 @@ export interface Instrument {
   openInterestLowerQuanta: Quanta;
   /** The share of the insurance fund that it may lose in this symbol in an hour: see fundAllowance(). */
   fundLossPpm: RatePpm;
-  /** 0 = it follows from what the fund may still lose. */
-  fundMaxNotionalQuanta: Quanta;
+  /** null = it follows from what the fund may still lose. */
+  fundMaxNotionalQuanta: Quanta | null;
   /** A mark that moves no further than this can make nobody bankrupt that had its margin: see MarkSettlement. */
   settlementBandPpm: RatePpm;
   defaultLeverage: number;
@@ -196,7 +196,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     fundLossPpm: boundedPpm(config.fundLossLimit ?? "0.01", PPM, `${name}.fundLossLimit`),
     fundMaxNotionalQuanta:
       config.fundMaxNotional === undefined
-        ? 0
+        ? null
         : wholeSteps(config.fundMaxNotional, "0.000001", `${name}.fundMaxNotional`),
     // Half of the lowest maintenance rate: the other half is for funding that is paid meanwhile, fees and rounding.
     settlementBandPpm: Math.floor(riskTiers[0].maintenanceMarginPpm / 2),

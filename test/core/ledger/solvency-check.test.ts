@@ -286,7 +286,8 @@ for (const fundUsdc of [0, 100_000])
   });
 
 test("by default the fund's positions in all symbols together are no larger than its equity", () => {
-  const { market, winner, losers } = crowd(3, 10_000, { fundLossLimit: "1", fundMaxNotional: "0" });
+  const { market, winner, losers } = crowd(3, 10_000, { fundLossLimit: "1" });
+  for (const symbol of [A, B]) market.of(symbol).instrument.fundMaxNotionalQuanta = null;
   const others = [market.open(100), market.open(100)];
   for (const other of others) market.deal(B, winner, other, 500);
   for (const symbol of [A, B]) {

@@ -122,6 +122,16 @@ test("it takes over no more than its largest position, with what it holds, in ei
   }
 });
 
+test("with a largest position of 0 it takes over nothing", () => {
+  const { market, winner } = losers(2, 1_000_000, 1, { fundMaxNotional: "0" });
+  const transfers = transfersIn(fall(market, 1, 1400));
+  assert.deepEqual(
+    transfers.map(({ counterpartyId }) => counterpartyId),
+    [winner, winner],
+  );
+  assert.equal(market.size(A, INSURANCE_ACCOUNT), 0);
+});
+
 test("what makes its position smaller it may always take, as far as its allowance goes", () => {
   const { market } = losers(2, 10_000, 1, { fundMaxNotional: "20000" });
   fall(market, 1, 1400);
