@@ -5,6 +5,7 @@ import { createSiweMessage, parseSiweMessage } from "viem/siwe";
 import { getAddress } from "viem/utils";
 import type { TimeMs } from "../../core/base/units.ts";
 import { ApiError } from "../common/errors.ts";
+import { readSignature } from "./wallet-signature.ts";
 
 export interface WalletOptions {
   /** Host and port of the site that asks for the signature, as wallets show it. */
@@ -37,9 +38,6 @@ const MAX_OUTSTANDING = 50_000;
 const NONCE_BYTES = 16;
 const STATEMENT = "Sign in to perpd. This costs nothing and moves no money.";
 const ZERO_ADDRESS: Address = `0x${"0".repeat(40)}`;
-
-/** Half of the curve's order, in hex. Two signatures recover the same address; the one with the higher s is refused. */
-const MAX_S = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0";
 
 /** Logins with a wallet. It issues EIP-4361 messages, each valid for one login within five minutes. */
 export class Wallets {
@@ -74,12 +72,7 @@ export class Wallets {
     // The exchange wrote the message itself, so one comparison covers domain, URI, chain, address and times.
     const issued = this.compose(nonce, challenge);
     if (message !== issued) throw mismatch(message, issued);
-    if (signature.slice(66, 130).toLowerCase() > MAX_S)
-      throw new ApiError("BAD_SIGNATURE", {
-        field: "signature",
-        message: "The signature is not canonical: its s is above half of the curve order. Sign with a standard wallet.",
-      });
-    const recovered = await this.recover(message, signature);
+    const recovered = await this.recover(message, readSignature(signature));
     if (recovered?.toLowerCase() !== challenge.address.toLowerCase())
       throw new ApiError("BAD_SIGNATURE", { field: "signature", details: { recovered, expected: challenge.address } });
     return challenge.address;

@@ -43,6 +43,11 @@ export const Challenge = object(
   { description: "The message that the wallet must sign." },
 );
 
+const WalletSignature = Type.String({
+  pattern: "^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$",
+  description: "The wallet's signature: 65 bytes, or 64 in the compact form of EIP-2098.",
+  examples: [`0x${"ab".repeat(65)}`],
+});
 export const LoginBody = object({
   message: Type.String({
     minLength: 1,
@@ -50,11 +55,7 @@ export const LoginBody = object({
     description: "The message of the challenge, unchanged.",
     examples: [EXAMPLE_MESSAGE],
   }),
-  signature: Type.String({
-    pattern: "^0x[0-9a-fA-F]{130}$",
-    description: "The wallet's signature: 65 bytes.",
-    examples: [`0x${"ab".repeat(65)}`],
-  }),
+  signature: WalletSignature,
 });
 export const Session = object(
   {

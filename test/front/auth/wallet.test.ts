@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { parseSiweMessage } from "viem/siwe";
 import { readAddress, Wallets } from "../../../src/front/auth/wallet.ts";
+import { readSignature } from "../../../src/front/auth/wallet-signature.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import recoverAddress from "../../../workers/compute.ts";
@@ -89,6 +90,32 @@ test("a longer message is not the one that was issued either", async () => {
   await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_MISMATCH");
 });
 
+/** The compact form of EIP-2098. */
+const compact = (signature: string): string => {
+  const parity = signature.endsWith("1c") ? 0x80 : 0;
+  const first = (Number.parseInt(signature.slice(66, 68), 16) | parity).toString(16).padStart(2, "0");
+  return signature.slice(0, 66) + first + signature.slice(68, 130);
+};
+
+test("a compact signature (EIP-2098) works in place of a long one, and uses up the same challenge", async () => {
+  // The example of EIP-2098.
+  const long =
+    "0x68a020a209d3d56c46f38cc50a33f704f4a9a10a59377f8dd762ac66910e9b907e865ad05c4035ab5792787d4a0297a43617ae897930a6fe4d822b8faea520641b";
+  assert.equal(compact(long), long.slice(0, 130));
+  assert.equal(readSignature(compact(long)), long);
+  const odd =
+    "0x9328da16089fcba9bececa81663203989f2df5fe1faa6291a45381c81bd17f76139c6d6b623b42da56557e5e734a43dc83345ddfadec52cbe24d0cc64f5507931c";
+  assert.equal(compact(odd).slice(66), "939c6d6b623b42da56557e5e734a43dc83345ddfadec52cbe24d0cc64f550793");
+  assert.equal(readSignature(compact(odd)), odd);
+  const wallets = new Wallets(options);
+  for (let i = 0; i < 4; i++) {
+    const { message } = wallets.issue(alice.address, undefined, NOW);
+    const signature = await alice.signMessage({ message });
+    assert.equal(await wallets.redeem(message, compact(signature), NOW), alice.address);
+    await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
+  }
+});
+
 test("invalid and non-canonical signatures are refused", async () => {
   const wallets = new Wallets(options);
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -101,6 +128,9 @@ test("invalid and non-canonical signatures are refused", async () => {
     (signature) => `${signature.slice(0, -2)}ff`,
     () => `0x${"0".repeat(130)}`,
     () => `0x${"f".repeat(64)}${"0".repeat(63)}11b`,
+    (signature) => compact(`${signature.slice(0, -2)}${signature.endsWith("1b") ? "1c" : "1b"}`),
+    // 64 bytes with an s between half of the order and 2^255.
+    (signature) => `${signature.slice(0, 66)}7${"f".repeat(63)}`,
   ];
   for (const make of makers) {
     const { message } = wallets.issue(alice.address, undefined, NOW);
