@@ -2,6 +2,7 @@ import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
 import { checkOperators, hasOperator } from "./config/operators.ts";
+import { parseOrigins } from "./config/origins.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
@@ -11,11 +12,13 @@ import { compileInstrument, type Instrument } from "./core/protocol/instrument.t
 export { ConfigError } from "./config/error.ts";
 
 /** The settings of one run, checked by themselves and against each other. Plain data that can be sent to a thread. */
-export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed">> {
+export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed" | "allowedOrigins">> {
   /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
   /** The amount that the faucet gives the insurance fund at the first start. At most its cap. */
   readonly insuranceSeedQuanta: Quanta;
+  /** The web sites whose pages may send requests; empty = all. */
+  readonly allowedOrigins: readonly string[];
 }
 
 /**
@@ -103,14 +106,17 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
 /** Checks the settings against each other and derives the rest of the configuration. */
 function combine(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
-  const { faucetCap, insuranceSeed, ...rest } = settings;
+  const { faucetCap, insuranceSeed, allowedOrigins, ...rest } = settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
   const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
   checkInstruments(rest.instruments);
   const ageBound = { maxIndexAgeMs, isOperator: rest.priceSource === "operator" };
   const instruments = rest.instruments.map((setting) => makeSafe(setting, ageBound));
-  const config: Config = { ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
+  const config: Config = {
+    ...{ ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta },
+    allowedOrigins: parseOrigins(allowedOrigins),
+  };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);
   for (const { symbol, maxOpenOrders } of config.instruments)

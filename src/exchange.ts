@@ -19,6 +19,7 @@ import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/exchange/symbol-mark
 import { Transfers } from "./front/exchange/transfers.ts";
 import { authorityOf } from "./front/http/addresses.ts";
 import type { Call } from "./front/http/call.ts";
+import { Origins } from "./front/http/origins.ts";
 import { listen, type Server } from "./front/http/server.ts";
 import type { SocketHandlers } from "./front/http/sockets.ts";
 import { createApis } from "./front/routes/api.ts";
@@ -89,6 +90,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     onCall: (call) => apis.open(call),
     sockets: webSocketApi,
     log,
+    origins: originsOf(config),
   });
   let ready = false;
   const authority = authorityOf(config.host, server.port);
@@ -130,15 +132,15 @@ const NO_SOCKETS: SocketHandlers = {
 };
 
 /** Null if the operator's endpoints are on the public listener. */
-async function listenForOperators(
-  { operatorHost: host, operatorPort: port }: Config,
-  onCall: (call: Call) => void,
-  log: Logger,
-): Promise<Server | null> {
+async function listenForOperators(config: Config, onCall: (call: Call) => void, log: Logger): Promise<Server | null> {
+  const { operatorHost: host, operatorPort: port } = config;
   if (port === 0) return null;
-  const maxConnections = MAX_OPERATOR_CONNECTIONS;
-  return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, maxConnections });
+  const options = { origins: originsOf(config), maxConnections: MAX_OPERATOR_CONNECTIONS };
+  return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, ...options });
 }
+
+const originsOf = ({ allowedOrigins }: Config): Origins | null =>
+  allowedOrigins.length === 0 ? null : new Origins(allowedOrigins);
 
 type Caches = Awaited<ReturnType<typeof openCaches>>;
 

@@ -234,6 +234,29 @@ test("a token of less than 32 characters is refused with the way to make one, an
   assert.equal(start(["--operator-token", TOKEN]).operatorToken, TOKEN);
 });
 
+test("allowed origins are a list, each as a browser sends it", () => {
+  const origins = (text: string) => start([], { PERPD_ALLOWED_ORIGINS: text }).allowedOrigins;
+  assert.deepEqual(start([]).allowedOrigins, []);
+  assert.deepEqual(origins("https://App.example.com:443, http://localhost:3000/,"), [
+    "https://app.example.com",
+    "http://localhost:3000",
+  ]);
+  for (const wrong of [
+    "app.example.com",
+    "https://",
+    "https://a/b",
+    "https://a?b",
+    "https://u:p@a",
+    "null",
+    "*",
+    "ws://a",
+  ])
+    assert.match(
+      refusal([], { PERPD_ALLOWED_ORIGINS: `https://good.example,${wrong}` }),
+      /^allowedOrigins: .* such as/,
+    );
+});
+
 test("operators have names and tokens of their own, and a port that is not the public one", () => {
   const other = TOKEN.toUpperCase();
   const rows: [settings: object, message: RegExp][] = [

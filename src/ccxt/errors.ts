@@ -87,6 +87,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   IP_NOT_ALLOWED: ccxt.PermissionDenied,
   SESSION_REQUIRED: ccxt.PermissionDenied,
   SYMBOL_NOT_ALLOWED: ccxt.PermissionDenied,
+  ORIGIN_NOT_ALLOWED: ccxt.PermissionDenied,
   OPERATOR_REQUIRED: ccxt.PermissionDenied,
   KEY_ORDER_LIMIT: ccxt.PermissionDenied,
   KEY_POSITION_LIMIT: ccxt.PermissionDenied,

@@ -371,6 +371,13 @@ export const SETTINGS = Type.Object(
         description: "chain id in login messages, unless the client sends another",
       }),
     ),
+    allowedOrigins: Type.String(
+      setting({
+        default: "",
+        description:
+          "web sites whose pages may use the exchange in a browser, such as https://app.example.com, with commas between them; empty = no answer has CORS headers, and every page may open a WebSocket",
+      }),
+    ),
     logLevel: Type.Enum(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
       setting({ default: "info", description: "lowest severity of log lines that are written" }),

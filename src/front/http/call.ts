@@ -29,6 +29,7 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   signature = "";
   recvWindow = "";
   acceptEncoding = "";
+  origin = "";
   /** The body. A handler gets it whole and valid UTF-8, and must not use it after it has returned. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;

@@ -63,6 +63,10 @@ function readHeader(name: string, value: string): void {
     case "expect":
       head.awaitsContinue = value !== "100-continue" && CONTINUE.test(value);
       break;
+    case "origin":
+      // Two of them are none that is allowed.
+      reading.origin += value;
+      break;
     case "transfer-encoding":
       head.hasTransferEncoding = true;
       break;

@@ -7,6 +7,7 @@ import { authorityOf } from "./addresses.ts";
 import type { Log } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { connectionLimit } from "./open-files.ts";
+import type { Origins } from "./origins.ts";
 import { discardBody, readBody } from "./request-body.ts";
 import { head, readHead } from "./request-head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
@@ -22,6 +23,8 @@ export interface ServerOptions {
   onCall: (call: Call) => void;
   sockets: SocketHandlers;
   log: Log;
+  /** Default: pages of every web site may send requests, and no answer has headers of CORS. */
+  origins?: Origins | null;
   /** Connections at the same time, WebSockets included; further ones are closed. Default: connectionLimit(). */
   maxConnections?: number;
 }
@@ -161,6 +164,7 @@ class HttpServer {
   private readonly run = (call: Call): void => {
     call.isCorked = true;
     try {
+      this.options.origins?.admit(call);
       this.options.onCall(call);
     } catch (thrown) {
       call.fail(thrown, this.options.log);
@@ -202,6 +206,7 @@ class HttpServer {
     if (this.closing) return this.take(response, call, rejectCall);
     const address = call.remoteAddress();
     try {
+      this.options.origins?.admit(call);
       this.sockets.admit(address);
     } catch (thrown) {
       return this.take(response, call, () => call.fail(thrown, this.options.log));

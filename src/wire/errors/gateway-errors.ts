@@ -180,6 +180,12 @@ export const GATEWAY_ERRORS = {
     remedy: "Send the request from an allowed address, or use another key.",
     groups: [...KEY, "SOCKET_AUTH"],
   },
+  ORIGIN_NOT_ALLOWED: {
+    status: 403,
+    problem: "Pages of this web site may not use the exchange in a browser.",
+    remedy: "Use a site of the exchange, or ask the operator to add the site's origin to allowedOrigins.",
+    groups: ["HTTP"],
+  },
   OPERATOR_REQUIRED: {
     status: 403,
     problem: "This request needs the operator's token.",

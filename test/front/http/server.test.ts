@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { WebSocket } from "ws";
 import type { Call } from "../../../src/front/http/call.ts";
+import { Origins } from "../../../src/front/http/origins.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";
 import type { Socket } from "../../../src/front/http/sockets.ts";
 import { until } from "../../e2e/support/wait.ts";
@@ -72,6 +73,7 @@ before(async () => {
       close: () => {},
     },
     log: { error: (_fields, message) => void logged.push(message) },
+    origins: new Origins(["https://app.example.com"]),
   });
 });
 beforeEach(() => {
@@ -487,6 +489,56 @@ test("WebSocket: messages, topics, and a close frame for each fault", async () =
   gone?.send("nobody hears this");
   gone?.close(1000, "");
   assert.equal(gone?.bufferedAmount, 0);
+});
+
+test("pages of allowed sites get answers that their browser lets them read; those of other sites are refused", async () => {
+  const send = async (method: string, ...headers: string[]) => {
+    handled.length = 0;
+    const { text } = await sendRaw(
+      server.port,
+      request([`${method} /a HTTP/1.1`, "Host: h", "Connection: close", ...headers]),
+    );
+    const cors = [...text.matchAll(/^(?:Access-Control-)(\S+): (.*)\r$/gm)].map(([, name, value]) => [name, value]);
+    return { status: statusOf({ text, closed: false }), handled: handled.length, text, cors: Object.fromEntries(cors) };
+  };
+  const program = await send("GET");
+  assert.deepEqual([program.status, program.cors], [200, {}]);
+  const page = await send("GET", "Origin: https://app.example.com");
+  assert.deepEqual([page.status, page.cors["Allow-Origin"]], [200, "https://app.example.com"]);
+  assert.match(page.text, /^Vary: Origin\r$/m);
+  assert.match(page.cors["Expose-Headers"] ?? "", /X-Request-Id/);
+  assert.equal(page.cors["Allow-Headers"], undefined);
+  const preflight = await send("OPTIONS", "Origin: https://app.example.com", "Access-Control-Request-Method: DELETE");
+  assert.match(preflight.cors["Allow-Methods"] ?? "", /DELETE/);
+  assert.match(preflight.cors["Allow-Headers"] ?? "", /Authorization.*X-Signature/);
+  for (const others of [
+    ["Origin: https://evil.example"],
+    ["Origin: null"],
+    ["Origin: http://app.example.com"],
+    ["Origin: https://app.example.com.evil.example"],
+    ["Origin: https://app.example.com", "Origin: https://evil.example"],
+    ["Origin: https://evil.example", "Origin: https://app.example.com"],
+  ])
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const refused = await send(method, ...others);
+      assert.deepEqual([refused.status, refused.handled, refused.cors], [403, 0, {}], String(others));
+      assert.match(refused.text, /"ORIGIN_NOT_ALLOWED"/);
+    }
+});
+
+test("a WebSocket opens for pages of allowed sites and for programs, and for no others", async () => {
+  const upgrade = (...headers: string[]) =>
+    sendAstray(
+      server.port,
+      request([
+        ...["GET /ws HTTP/1.1", "Host: h", "Upgrade: websocket", "Connection: Upgrade"],
+        ...["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", ...headers],
+      ]),
+    );
+  assert.equal(statusOf(await upgrade()), 101);
+  assert.equal(statusOf(await upgrade("Origin: https://app.example.com")), 101);
+  const refused = await upgrade("Origin: https://evil.example");
+  assert.deepEqual([statusOf(refused), bodyOf(refused)?.code], [403, "ORIGIN_NOT_ALLOWED"]);
 });
 
 test("close() answers waiting calls, then closes every connection", async () => {
