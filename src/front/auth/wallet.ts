@@ -1,10 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type { Address } from "viem";
 import { createSiweMessage, parseSiweMessage } from "viem/siwe";
 import { getAddress } from "viem/utils";
 import type { TimeMs } from "../../core/base/units.ts";
 import { ApiError } from "../common/errors.ts";
+import { SeenSignatures } from "./seen-signatures.ts";
 import { readSignature } from "./wallet-signature.ts";
 
 export interface WalletOptions {
@@ -26,56 +27,87 @@ export interface IssuedChallenge {
   expiresAt: TimeMs;
 }
 
+/** Everything that the nonce of a message holds. */
 interface Challenge {
   readonly address: Address;
   readonly chainId: number;
   readonly issuedAt: TimeMs;
+  /** 32 hex digits, the last of the nonce. */
+  readonly tag: string;
 }
 
 const CHALLENGE_TTL_MS = 5 * 60_000;
-/** A further one replaces the oldest. A flood makes other clients ask again but takes no memory. */
-const MAX_OUTSTANDING = 50_000;
-const NONCE_BYTES = 16;
+// A nonce in hex: time, random digits, address, chain id, and the HMAC-SHA256 of these, cut to 128 bits.
+const NONCE = /^([0-9a-f]{11})([0-9a-f]{8})([0-9a-f]{40})([0-9a-f]{1,14})([0-9a-f]{32})$/;
+const TIME_DIGITS = 11;
+const RANDOM_BYTES = 4;
+const TAG_DIGITS = 32;
 const STATEMENT = "Sign in to perpd. This costs nothing and moves no money.";
 const ZERO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 
-/** Logins with a wallet. It issues EIP-4361 messages, each valid for one login within five minutes. */
+/**
+ * Logins with a wallet. It issues EIP-4361 messages, each valid for one login within five minutes. It remembers none of them:
+ * the nonce holds the challenge and is signed by the exchange. So a flood of challenges cannot push out those of others.
+ */
 export class Wallets {
   private readonly options: WalletOptions;
-  /** By nonce, oldest first. */
-  private readonly outstanding = new Map<string, Challenge>();
+  /** Not kept in the data folder: after a restart no nonce is known to be unused. */
+  private readonly key = randomBytes(32);
+  /** The tags of used nonces. A nonce gets here with a valid signature only, so its number is that of the logins. */
+  private readonly used = new SeenSignatures(CHALLENGE_TTL_MS);
 
   /** Throws when an EIP-4361 message cannot hold the domain or the URI. */
   constructor(options: WalletOptions) {
     this.options = options;
-    this.compose("0".repeat(2 * NONCE_BYTES), { address: ZERO_ADDRESS, chainId: 1, issuedAt: 0 });
+    this.compose("0".repeat(TAG_DIGITS), { address: ZERO_ADDRESS, chainId: 1, issuedAt: 0, tag: "" });
   }
 
   issue(address: string, chainId: number | undefined, now: TimeMs): IssuedChallenge {
-    this.forget(now);
-    const nonce = randomBytes(NONCE_BYTES).toString("hex");
     const challenge = { address: readAddress(address), chainId: chainId ?? this.options.chainId, issuedAt: now };
-    this.outstanding.set(nonce, challenge);
-    return { message: this.compose(nonce, challenge), nonce, expiresAt: now + CHALLENGE_TTL_MS };
+    const time = now.toString(16).padStart(TIME_DIGITS, "0");
+    const random = randomBytes(RANDOM_BYTES).toString("hex");
+    const signed = time + random + challenge.address.slice(2).toLowerCase() + challenge.chainId.toString(16);
+    const tag = this.tagOf(signed);
+    const nonce = signed + tag;
+    return { message: this.compose(nonce, { ...challenge, tag }), nonce, expiresAt: now + CHALLENGE_TTL_MS };
   }
 
   /**
-   * Resolves to the address that signed the message of its challenge. The challenge is used up in any case, before the slow
-   * check begins. Rejects with an ApiError (401) when anything is wrong.
+   * Resolves to the address that signed the message of its challenge. That uses up the challenge; a refusal does not.
+   * Rejects with an ApiError (401) when anything is wrong.
    */
   async redeem(message: string, signature: string, now: TimeMs): Promise<Address> {
     const nonce = parseSiweMessage(message).nonce ?? "";
-    const challenge = this.outstanding.get(nonce);
-    this.outstanding.delete(nonce);
-    if (challenge === undefined || challenge.issuedAt + CHALLENGE_TTL_MS <= now)
-      throw new ApiError("CHALLENGE_NOT_FOUND");
+    const challenge = this.open(nonce);
+    if (challenge === null || challenge.issuedAt + CHALLENGE_TTL_MS <= now) throw new ApiError("CHALLENGE_NOT_FOUND");
     // The exchange wrote the message itself, so one comparison covers domain, URI, chain, address and times.
     const issued = this.compose(nonce, challenge);
     if (message !== issued) throw mismatch(message, issued);
     const recovered = await this.recover(message, readSignature(signature));
     if (recovered?.toLowerCase() !== challenge.address.toLowerCase())
       throw new ApiError("BAD_SIGNATURE", { field: "signature", details: { recovered, expected: challenge.address } });
+    const memory = this.used.add(challenge.tag, challenge.issuedAt, now);
+    if (memory === "SEEN") throw new ApiError("CHALLENGE_NOT_FOUND");
+    if (memory === "FULL") throw new ApiError("OVERLOADED");
     return challenge.address;
+  }
+
+  /** The challenge of a nonce; null if this process did not issue it. */
+  private open(nonce: string): Challenge | null {
+    const [, time, , address, chainId, tag] = NONCE.exec(nonce) ?? [];
+    if (time === undefined || address === undefined || chainId === undefined || tag === undefined) return null;
+    const due = this.tagOf(nonce.slice(0, -TAG_DIGITS));
+    if (!timingSafeEqual(Buffer.from(tag), Buffer.from(due))) return null;
+    return {
+      address: getAddress(`0x${address}`),
+      chainId: Number.parseInt(chainId, 16),
+      issuedAt: Number.parseInt(time, 16),
+      tag,
+    };
+  }
+
+  private tagOf(signed: string): string {
+    return createHmac("sha256", this.key).update(signed).digest("hex").slice(0, TAG_DIGITS);
   }
 
   private async recover(message: string, signature: string): Promise<string | null> {
@@ -83,7 +115,7 @@ export class Wallets {
       return await this.options.recover(message, signature);
     } catch {
       throw new ApiError("OVERLOADED", {
-        message: "There are too many logins at once. Ask for a new challenge and try again.",
+        message: "There are too many logins at once. Send the same request again after a moment.",
       });
     }
   }
@@ -103,14 +135,6 @@ export class Wallets {
       expirationTime: new Date(issuedAt + CHALLENGE_TTL_MS),
     });
     return isAddress ? domain + message.slice(STAND_IN_DOMAIN.length) : message;
-  }
-
-  /** All challenges live equally long, so the oldest come first. */
-  private forget(now: TimeMs): void {
-    for (const [nonce, { issuedAt }] of this.outstanding) {
-      if (issuedAt + CHALLENGE_TTL_MS > now && this.outstanding.size < MAX_OUTSTANDING) return;
-      this.outstanding.delete(nonce);
-    }
   }
 }
 

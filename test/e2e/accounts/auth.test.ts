@@ -113,8 +113,9 @@ test("a signature of another wallet is refused, and the error names both address
   const forged = { message, signature: await thief.signMessage({ message }) };
   const error = await nobody.refused("BAD_SIGNATURE", "POST", "/auth/login", forged);
   assert.deepEqual(error.details, { recovered: thief.address, expected: victim.address });
-  // A try spends the challenge, so the right signature comes too late.
+  // A stranger's try does not spend the challenge.
   const right = { message, signature: await victim.signMessage({ message }) };
+  await nobody.call(200, "POST", "/auth/login", right);
   await nobody.refused("CHALLENGE_NOT_FOUND", "POST", "/auth/login", right);
 });
 

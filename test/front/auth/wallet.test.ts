@@ -46,13 +46,13 @@ test("a signed challenge logs in its wallet once", async () => {
   await assertRefused(wallets.redeem(message, signature, NOW + 2), "CHALLENGE_NOT_FOUND");
 });
 
-test("the error for another wallet's signature names both addresses, and the challenge is used up", async () => {
+test("the error for another wallet's signature names both addresses, and the wallet itself can still log in", async () => {
   const wallets = new Wallets(options);
   const { message } = wallets.issue(alice.address, undefined, NOW);
   const refusal = await refusalOf(wallets.redeem(message, await mallory.signMessage({ message }), NOW));
   assert.equal(refusal.code, "BAD_SIGNATURE");
   assert.deepEqual(refusal.details, { recovered: mallory.address, expected: alice.address });
-  await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_NOT_FOUND");
+  assert.equal(await wallets.redeem(message, await alice.signMessage({ message }), NOW), alice.address);
 });
 
 test("a challenge is valid for five minutes", async () => {
@@ -146,12 +146,44 @@ test("a text that is no EIP-4361 message has no challenge", async () => {
     await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
 });
 
-test("when the pool is full the login is refused, and the challenge is used up", async () => {
-  const wallets = new Wallets({ ...options, recover: () => Promise.reject(new Error("Task queue is at limit")) });
+test("when the pool is full the login is refused, and the same request works later", async () => {
+  let isFull = true;
+  const recover = (message: string, signature: string) =>
+    isFull ? Promise.reject(new Error("Task queue is at limit")) : options.recover(message, signature);
+  const wallets = new Wallets({ ...options, recover });
   const { message } = wallets.issue(alice.address, undefined, NOW);
   const signature = await alice.signMessage({ message });
   await assertRefused(wallets.redeem(message, signature, NOW), "OVERLOADED");
-  await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
+  isFull = false;
+  assert.equal(await wallets.redeem(message, signature, NOW), alice.address);
+});
+
+test("a flood of challenges, also for the same address, does not end the challenge of another client", async () => {
+  const wallets = new Wallets(options);
+  const { message } = wallets.issue(alice.address, undefined, NOW);
+  for (let i = 0; i < 50_001; i++) wallets.issue(i % 2 === 0 ? mallory.address : alice.address, undefined, NOW);
+  assert.equal(await wallets.redeem(message, await alice.signMessage({ message }), NOW), alice.address);
+});
+
+test("one signature logs in once, also when it is sent twice at the same time", async () => {
+  const wallets = new Wallets(options);
+  const { message } = wallets.issue(alice.address, undefined, NOW);
+  const signature = await alice.signMessage({ message });
+  const outcomes = await Promise.allSettled([1, 2].map(() => wallets.redeem(message, signature, NOW)));
+  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+});
+
+test("a nonce that another process issued, or that was changed, is none", async () => {
+  const { message, nonce } = new Wallets(options).issue(alice.address, undefined, NOW);
+  const wallets = new Wallets(options);
+  await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_NOT_FOUND");
+  const own = wallets.issue(alice.address, undefined, NOW);
+  assert.equal(own.nonce.length, nonce.length);
+  for (let at = 0; at < own.nonce.length; at += 7) {
+    const digit = own.nonce[at] === "0" ? "1" : "0";
+    const changed = own.message.replace(own.nonce, own.nonce.slice(0, at) + digit + own.nonce.slice(at + 1));
+    await assertRefused(wallets.redeem(changed, `0x${"1".repeat(130)}`, NOW), "CHALLENGE_NOT_FOUND");
+  }
 });
 
 test("an address is accepted in one case, or in mixed case with its checksum", () => {
