@@ -44,6 +44,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   STALE_PRICE: ccxt.MarketClosed,
   PRICE_PENDING: ccxt.MarketClosed,
   WITHDRAWALS_GATED: ccxt.OperationRejected,
+  TOO_MANY_TRANSFERS: ccxt.OperationRejected,
   OPEN_ORDERS_EXIST: ccxt.OperationRejected,
   POSITION_NOT_ISOLATED: ccxt.OperationRejected,
   TOO_MANY_KEYS: ccxt.OperationRejected,

@@ -311,6 +311,8 @@ export class SymbolActor implements Actor {
     return snapshotSymbol(this.state, writer, most);
   }
 
+  snapshotStored(): void {}
+
   load(table: string, key: number | string, row: Message): void {
     loadSymbolRow(this.state, table, key, row);
   }

@@ -1,4 +1,5 @@
 import { idToInstrumentId, idToSerial } from "../core/base/enums.ts";
+import { referenceKey } from "../core/ledger/transfer-book.ts";
 import type { Fields, Message, MessageOf, MessageSchema } from "../core/protocol/message-schema.ts";
 import {
   AccountRow,
@@ -9,6 +10,7 @@ import {
   OrderRow,
   PositionRow,
   SessionRow,
+  SettledTransferRow,
   SymbolRow,
   TransferRow,
 } from "../core/protocol/snapshot-schema.ts";
@@ -56,6 +58,7 @@ rule(AccountRow, -1, ({ accountId }) => accountId);
 rule(SessionRow, -1, ({ tokenHash }) => tokenHash);
 rule(KeyRow, -1, ({ apiKey }) => apiKey);
 rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
+rule(SettledTransferRow, -1, ({ transfer }) => referenceKey(transfer));
 rule(OrderRecord, -1, ({ orderId }) => orderId);
 rule(ClientIdRecord, -1, ({ clientOrderId }) => clientOrderId);
 rule(OrderLocationRecord, -1, ({ orderId }) => orderId);

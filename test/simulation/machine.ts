@@ -183,12 +183,12 @@ export class Machine {
         bids,
         instruments.map(({ symbol }) => symbol),
       );
+      const snapshots = tampering.snapshots?.(new Snapshots(database)) ?? new Snapshots(database);
       const actors = pinned[i]!.map((actorId) => {
-        const actor = this.newActor(actorId, own);
+        const actor = this.newActor(actorId, own, snapshots);
         return tampering.actor?.(actor) ?? actor;
       });
-      const snapshots = new Snapshots(database);
-      const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
+      const lastTime = recover(actors, snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
         ...{ worker: i, actors, marginTable: own, sums: tableOf(sums), clock, monotonic },
@@ -304,9 +304,9 @@ export class Machine {
     this.rebuild.step();
   }
 
-  private newActor(actorId: number, marginTable: MarginTable): Actor {
+  private newActor(actorId: number, marginTable: MarginTable, snapshots: Snapshots): Actor {
     const { instruments, ledger } = this.options;
-    if (actorId === LEDGER) return new LedgerActor(ledger, marginTable);
+    if (actorId === LEDGER) return new LedgerActor(ledger, marginTable, snapshots.readerOf(LEDGER));
     return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, marginTable);
   }
 }

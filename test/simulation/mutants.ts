@@ -38,6 +38,9 @@ export const MUTANTS: Record<string, Tampering> = {
           }),
       }),
   },
+  "the ledger does not find references that have left its memory": {
+    snapshots: (real) => changed(real, { readerOf: () => ({ find: () => undefined }) }),
+  },
   "a quantum of a fee is lost on its way into the log": {
     actor: (actor) =>
       changed(actor, {

@@ -37,7 +37,8 @@ import { failure, SimDisk } from "./disk.ts";
 import { Machine, type Tampering } from "./machine.ts";
 import { Killed, Scheduler, type Thread } from "./scheduler.ts";
 
-const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700 };
+/** Few transfers are recent, so that most references are looked up in the database. */
+const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700, recentTransfers: 3 };
 const MAX_ACCOUNTS = 64;
 /** Commands that can have limits of an API key, and that can be dry runs. */
 const ORDERS = [PlaceOrder, PlaceExtended, PlaceTrigger];

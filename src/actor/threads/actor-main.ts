@@ -43,15 +43,17 @@ export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (acto
   const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, stripeCount, stripe) : shared;
   const symbols = task.instruments.map(({ symbol }) => symbol);
   marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
+  const database = openDatabase(task.dataDir, { readOnly: true });
+  const snapshots = new Snapshots(database);
   const actors = task.actorIds.map((actorId): Actor => {
-    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable));
+    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable, snapshots.readerOf(LEDGER)));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
     return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
   });
-  const database = openDatabase(task.dataDir, { readOnly: true });
-  const notBefore = recover(actors, new Snapshots(database), logOf(task.dataDir), control);
-  database.close();
+  const notBefore = recover(actors, snapshots, logOf(task.dataDir), control);
+  // Only the ledger reads it again.
+  if (!task.actorIds.includes(LEDGER)) void database.close();
   const worker = new ActorWorker({
     worker: task.worker,
     actors,
@@ -69,5 +71,6 @@ export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (acto
   });
   task.port.postMessage("ready");
   worker.run();
+  if (task.actorIds.includes(LEDGER)) void database.close();
   task.port.close();
 }

@@ -84,6 +84,7 @@ export class SnapshotSchedule {
       ({ actor, lastSequence }) =>
         control.storedSnapshotOf(actor.actorId) >= lastSequence && control.lastSequence !== lastSequence,
     );
+    for (const { actor } of this.due) actor.snapshotStored();
   }
 
   private complete(snapshots: ActorSnapshots, time: number): void {

@@ -5,7 +5,7 @@ import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, GATE, INSURANCE_ACCOUNT, isCustome
 import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";
 import type { Quanta, RatePpm, TimeMs } from "../base/units.ts";
-import type { SnapshotWriter } from "../protocol/actor.ts";
+import type { SnapshotReader, SnapshotWriter } from "../protocol/actor.ts";
 import {
   AccountOpened,
   Deposited,
@@ -22,9 +22,10 @@ import {
   WithdrawalSent,
 } from "../protocol/events.ts";
 import { blank, type Message, type MessageOf } from "../protocol/message-schema.ts";
-import type { KeyRecord, Transfer } from "../protocol/payloads.ts";
-import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "../protocol/snapshot-schema.ts";
+import type { KeyRecord } from "../protocol/payloads.ts";
+import { AccountRow, KeyRow, LedgerRow, SessionRow, type TransferRow } from "../protocol/snapshot-schema.ts";
 import { type Session, Sessions } from "./sessions.ts";
+import { TransferBook } from "./transfer-book.ts";
 import { progressedTransfer, requestedTransfer, type TransferProgress, type TransferRequest } from "./transfers.ts";
 
 export interface Key {
@@ -35,7 +36,6 @@ export interface Key {
 
 /** The margin ratio of a margin call, for accounts that have not set one. */
 const DEFAULT_MARGIN_CALL_PPM = 800_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The ledger's accounts, balances, sessions, keys and transfers, and how each event changes them. */
 export class LedgerState {
@@ -44,13 +44,8 @@ export class LedgerState {
   readonly addressOfAccount = new Map<number, string>();
   readonly sessions = new Sessions();
   readonly keys = new Map<string, Key>();
-  readonly transfers = new Map<number, Transfer>();
-  /** By referenceKey(): a repeated request finds its first transfer. */
-  readonly transferOfReference = new Map<string, Transfer>();
-  /** Withdrawals that are not completed, oldest first. */
-  readonly pending = new Map<number, Transfer>();
+  readonly transfers: TransferBook;
   nextAccountId = FIRST_CUSTOMER_ACCOUNT;
-  nextTransferId = 1;
   depositedQuanta = 0n;
   withdrawnQuanta = 0n;
   /** Why withdrawals are refused: see GATE. */
@@ -63,14 +58,18 @@ export class LedgerState {
   private contributed = new Float64Array(1024 * CONTRIBUTION_FIELDS);
   private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
-  /** Each account's deposits on its latest UTC day with a deposit. */
-  private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   /** The margin ratio of a margin call, of accounts that have set one. */
   private readonly marginCalls = new Map<number, RatePpm>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
 
-  constructor(marginTable: MarginTable) {
+  constructor(marginTable: MarginTable, stored: SnapshotReader, recentTransfers?: number) {
     this.marginTable = marginTable;
+    this.transfers = new TransferBook((table, key, row) => this.touch(table, key, row), stored, recentTransfers);
+  }
+
+  /** Rows that the next snapshot will have. */
+  get changedRows(): number {
+    return this.dirty.size;
   }
 
   /** Every account that can have a balance: the two accounts of the house, then those of customers. */
@@ -93,12 +92,6 @@ export class LedgerState {
     const keys = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
     const expired = keys.filter(({ record }) => record.expiresAt !== 0 && record.expiresAt <= now);
     return expired.sort((a, b) => a.record.expiresAt - b.record.expiresAt).at(0);
-  }
-
-  /** Deposits of the account on the UTC day of `time`. */
-  depositedOnDay(accountId: number, time: TimeMs): Quanta {
-    const entry = this.daily.get(accountId);
-    return entry !== undefined && entry.day === Math.floor(time / DAY_MS) ? entry.quanta : 0;
   }
 
   /** The margin ratio at which the account gets a margin call. */
@@ -219,7 +212,7 @@ export class LedgerState {
       case "ledger": {
         const totals = row as MessageOf<typeof LedgerRow>;
         this.nextAccountId = totals.nextAccountId;
-        this.nextTransferId = totals.nextTransferId;
+        if (this.transfers.loadTotals(totals)) this.touchTotals();
         this.depositedQuanta = BigInt(totals.depositedQuanta);
         this.withdrawnQuanta = BigInt(totals.withdrawnQuanta);
         this.gate = totals.gate;
@@ -230,6 +223,7 @@ export class LedgerState {
         const account = row as MessageOf<typeof AccountRow>;
         if (isCustomer(account.accountId)) this.openAccount(account.accountId, account.address, account.balanceQuanta);
         else this.balances[account.accountId] = account.balanceQuanta;
+        this.transfers.loadDeposits(account.accountId, account.depositDay, account.dayDepositsQuanta);
         if (account.marginCallPpm !== 0) this.marginCalls.set(account.accountId, account.marginCallPpm);
         break;
       }
@@ -239,9 +233,11 @@ export class LedgerState {
       case "keys":
         this.addKey(row as MessageOf<typeof KeyRow>);
         break;
-      case "transfers":
-        this.keepTransfer((row as MessageOf<typeof TransferRow>).transfer);
+      case "transfers": {
+        const { transfer } = row as MessageOf<typeof TransferRow>;
+        if (this.transfers.loadTransfer(transfer)) this.touchAccount(transfer.accountId);
         break;
+      }
       default:
         throw new Error(`a snapshot of the ledger holds an unknown table: ${table}`);
     }
@@ -259,16 +255,15 @@ export class LedgerState {
   }
 
   private requested(event: TransferRequest, credit: Quanta, time: TimeMs): void {
-    this.keepTransfer(requestedTransfer(event, time));
+    this.transfers.add(requestedTransfer(event, time));
     this.credit(event.accountId, credit);
-    this.touchTransfer(event.transferId);
   }
 
   private progressed(event: TransferProgress, time: TimeMs): void {
     const { transferId } = event;
     const transfer = must(this.transfers.get(transferId), `transfer ${transferId}`);
-    this.keepTransfer(progressedTransfer(transfer, event, time), false);
-    this.touchTransfer(transferId);
+    this.transfers.update(progressedTransfer(transfer, event, time));
+    this.touchTotals();
   }
 
   private addKey({ apiKey, accountId, record }: Key): void {
@@ -276,21 +271,6 @@ export class LedgerState {
     this.keys.set(apiKey, key);
     const keys = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
     this.keysOfAccount.set(accountId, keys.set(apiKey, key));
-  }
-
-  /** `first`: false for an update, which must not count as another deposit of the day. */
-  private keepTransfer(transfer: Transfer, first = true): void {
-    this.transfers.set(transfer.transferId, transfer);
-    if (transfer.reference !== "") this.transferOfReference.set(referenceKey(transfer), transfer);
-    if (transfer.status === "COMPLETED" || transfer.status === "FAILED") this.pending.delete(transfer.transferId);
-    else this.pending.set(transfer.transferId, transfer);
-    this.nextTransferId = Math.max(this.nextTransferId, transfer.transferId + 1);
-    if (!first || transfer.kind !== "DEPOSIT") return;
-    const day = Math.floor(transfer.createdAt / DAY_MS);
-    const entry = this.daily.get(transfer.accountId);
-    if (entry !== undefined && entry.day === day) entry.quanta += transfer.amountQuanta;
-    else if (entry === undefined || entry.day < day)
-      this.daily.set(transfer.accountId, { day, quanta: transfer.amountQuanta });
   }
 
   private credit(accountId: number, quanta: Quanta): void {
@@ -314,17 +294,11 @@ export class LedgerState {
     this.touch("accounts", accountId, () => this.accountRow(accountId));
   }
 
-  private touchTransfer(transferId: number): void {
-    const row = blank(TransferRow);
-    row.transfer = must(this.transfers.get(transferId), "transfer");
-    this.touch("transfers", transferId, row);
-  }
-
   private touchTotals(): void {
     this.touch("ledger", 0, () => {
       const row = blank(LedgerRow);
       row.nextAccountId = this.nextAccountId;
-      row.nextTransferId = this.nextTransferId;
+      this.transfers.describe(row);
       row.depositedQuanta = this.depositedQuanta.toString();
       row.withdrawnQuanta = this.withdrawnQuanta.toString();
       row.gate = this.gate;
@@ -339,6 +313,9 @@ export class LedgerState {
     row.address = this.addressOfAccount.get(accountId) ?? "";
     row.balanceQuanta = this.balance(accountId);
     row.marginCallPpm = this.marginCalls.get(accountId) ?? 0;
+    const { day, quanta } = this.transfers.depositsOf(accountId);
+    row.depositDay = day;
+    row.dayDepositsQuanta = quanta;
     return row;
   }
 
@@ -349,11 +326,6 @@ export class LedgerState {
 
 export const contributionFault = (accountId: number, contributed: Quanta, balance: Quanta): string =>
   `account ${accountId}: contributed ${contributed} to the margin table, but its balance is ${balance}`;
-
-/** Deposits and withdrawals have separate references. */
-export function referenceKey(transfer: { accountId: number; kind: string; reference: string }): string {
-  return `${transfer.accountId}/${transfer.kind}/${transfer.reference}`;
-}
 
 function sessionRow(session: Session): Message {
   return Object.assign(blank(SessionRow), session);

@@ -4,7 +4,7 @@ import type { MarginTable } from "../accounts/margin-table.ts";
 import { GATE, GATE_REASONS, LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
-import type { Actor, SnapshotWriter, Transaction } from "../protocol/actor.ts";
+import type { Actor, SnapshotReader, SnapshotWriter, Transaction } from "../protocol/actor.ts";
 import {
   Audit,
   CloseSession,
@@ -37,7 +37,7 @@ import {
 } from "../protocol/events.ts";
 import type { Message, MessageOf } from "../protocol/message-schema.ts";
 import type { ActorAudit, Transfer } from "../protocol/payloads.ts";
-import { refuse } from "../protocol/refusals.ts";
+import { refuse, refuses } from "../protocol/refusals.ts";
 import {
   AuditReport,
   Done,
@@ -47,7 +47,7 @@ import {
   TransferView,
   WithdrawalsPage,
 } from "../protocol/replies.ts";
-import { contributionFault, type Key, LedgerState, referenceKey } from "./ledger-state.ts";
+import { contributionFault, type Key, LedgerState } from "./ledger-state.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 import { SolvencyCheck } from "./solvency-check.ts";
 
@@ -56,18 +56,26 @@ export interface LedgerSettings {
   faucetCapQuanta: Quanta;
   /** How long a withdrawal waits before it is sent, and again before it is completed. */
   withdrawalDelayMs: number;
+  /** For tests. Default: RECENT_TRANSFERS. */
+  recentTransfers?: number;
 }
 
 /** Of adding up all balances. */
 const CHECK_INTERVAL_MS = 10_000;
 const SOLVENCY_INTERVAL_MS = 1000;
 const MAX_KEYS_PER_ACCOUNT = 50;
+/** Withdrawals that are not completed. */
+export const MAX_PENDING_WITHDRAWALS_PER_ACCOUNT = 2000;
+/** Transfers in memory, and rows that the next snapshot will have. About 100 MB. */
+export const MAX_TRANSFERS_IN_MEMORY = 100_000;
 /** Rows of each kind in one reply: a transaction must fit into a ring. */
 const ROWS_PER_PAGE = 1000;
 /** For the same reason. The next tick goes on. */
 const EVENTS_PER_TICK = 256;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
 const MAX_BALANCE_QUANTA = 2 ** 50;
+
+const NOTHING_STORED: SnapshotReader = { find: () => undefined };
 
 /** Accounts, sessions, keys, deposits and withdrawals. It knows positions and orders only from the margin table. */
 export class LedgerActor implements Actor {
@@ -80,16 +88,17 @@ export class LedgerActor implements Actor {
   private readonly accountRows = new RowReader(() => this.state.addressOfAccount);
   private readonly sessionRows = new RowReader(() => this.state.sessions.values());
   private readonly keyRows = new RowReader(() => this.state.keys.values());
-  private readonly withdrawalRows = new RowReader(() => this.state.pending.values());
+  private readonly withdrawalRows = new RowReader(() => this.state.transfers.pending.values());
   private readonly solvency: SolvencyCheck;
   private nextCheckAt: TimeMs = 0;
   private nextSolvencyAt: TimeMs = 0;
   private isUnsound = false;
 
-  constructor(settings: LedgerSettings, marginTable: MarginTable) {
+  /** `stored`: the ledger's rows in the database. Without it, no snapshot of this ledger may be stored. */
+  constructor(settings: LedgerSettings, marginTable: MarginTable, stored: SnapshotReader = NOTHING_STORED) {
     this.settings = settings;
     this.marginTable = marginTable;
-    this.state = new LedgerState(marginTable);
+    this.state = new LedgerState(marginTable, stored, settings.recentTransfers);
     this.solvency = new SolvencyCheck(marginTable);
   }
 
@@ -149,6 +158,10 @@ export class LedgerActor implements Actor {
 
   snapshot(writer: SnapshotWriter, most?: number): boolean {
     return this.state.snapshot(writer, most);
+  }
+
+  snapshotStored(): void {
+    this.state.transfers.snapshotStored();
   }
 
   load(table: string, _key: number | string, row: Message): void {
@@ -214,7 +227,8 @@ export class LedgerActor implements Actor {
   private deposit(command: MessageOf<typeof Deposit>, transaction: Transaction): void {
     const { accountId, amountQuanta, reference } = command;
     if (this.repeats(transaction, { accountId, kind: "DEPOSIT", amountQuanta, address: "", reference })) return;
-    const usedQuanta = this.state.depositedOnDay(accountId, transaction.time);
+    if (this.refusesForRoom(transaction)) return;
+    const usedQuanta = this.state.transfers.depositedOnDay(accountId, transaction.time);
     const limitQuanta = this.settings.faucetCapQuanta;
     if (amountQuanta > limitQuanta - usedQuanta)
       return refuse(transaction, "DEPOSIT_CAP", "amount", {
@@ -227,7 +241,7 @@ export class LedgerActor implements Actor {
         limitQuanta: MAX_BALANCE_QUANTA,
         availableQuanta: Math.max(0, room),
       });
-    const transferId = this.state.nextTransferId;
+    const transferId = this.state.transfers.nextTransferId;
     this.applyAndEmit(transaction, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
     this.state.refresh(accountId);
     this.replyTransfer(transaction, transferId);
@@ -238,6 +252,10 @@ export class LedgerActor implements Actor {
     if (this.repeats(transaction, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
     if (refusal !== null) return transaction.reply(refusal);
     if (this.state.gate !== GATE.OPEN) return this.refuseGated(transaction);
+    const limit = MAX_PENDING_WITHDRAWALS_PER_ACCOUNT;
+    if (this.state.transfers.pendingCount(accountId) >= limit)
+      return refuse(transaction, "TOO_MANY_TRANSFERS", "", { limit });
+    if (this.refusesForRoom(transaction)) return;
     // debit() takes the amount before it checks, and another actor could refuse an order meanwhile. So check here first.
     if (amountQuanta > this.marginTable.withdrawable(accountId) || !this.marginTable.debit(accountId, amountQuanta))
       return refuse(transaction, "INSUFFICIENT_BALANCE", "amount", {
@@ -245,7 +263,7 @@ export class LedgerActor implements Actor {
         availableQuanta: this.marginTable.withdrawable(accountId),
       });
     this.state.noteDebited(accountId, amountQuanta);
-    const transferId = this.state.nextTransferId;
+    const transferId = this.state.transfers.nextTransferId;
     this.applyAndEmit(transaction, {
       type: WithdrawalRequested.code,
       transferId,
@@ -255,6 +273,13 @@ export class LedgerActor implements Actor {
       reference,
     });
     this.replyTransfer(transaction, transferId);
+  }
+
+  /** Memory is full only while the store does not keep up, or while very many withdrawals are in progress. */
+  private refusesForRoom(transaction: Transaction): boolean {
+    const { transfers, changedRows } = this.state;
+    if (transfers.size + changedRows < MAX_TRANSFERS_IN_MEMORY) return false;
+    return refuses(transaction, "TOO_MANY_TRANSFERS", "", { limit: MAX_TRANSFERS_IN_MEMORY });
   }
 
   /** The gate is looked at again by the next check. */
@@ -286,7 +311,7 @@ export class LedgerActor implements Actor {
     request: Pick<Transfer, "accountId" | "kind" | "amountQuanta" | "address" | "reference">,
   ): boolean {
     if (request.reference === "") return false;
-    const first = this.state.transferOfReference.get(referenceKey(request));
+    const first = this.state.transfers.ofReference(request);
     if (first === undefined) return false;
     if (first.amountQuanta === request.amountQuanta && first.address === request.address)
       transaction.reply({ type: TransferView.code, transfer: first, duplicate: 1 });
@@ -307,7 +332,7 @@ export class LedgerActor implements Actor {
       this.closeSession(session, transaction);
     }
     const dueBefore = transaction.time - this.settings.withdrawalDelayMs;
-    for (const transfer of this.state.pending.values()) {
+    for (const transfer of this.state.transfers.pending.values()) {
       if (transfer.updatedAt > dueBefore) continue;
       if (transfer.status === "PENDING" && !this.maySend) continue;
       if (++events > EVENTS_PER_TICK) return;
@@ -364,7 +389,7 @@ export class LedgerActor implements Actor {
   private replyWithdrawals(from: number, transaction: Transaction): void {
     const to = from + ROWS_PER_PAGE;
     const withdrawals = this.withdrawalRows.between(from, to);
-    const next = to < this.state.pending.size ? to : null;
+    const next = to < this.state.transfers.pending.size ? to : null;
     transaction.reply({ type: WithdrawalsPage.code, page: { withdrawals, next } });
   }
 
@@ -398,8 +423,7 @@ export class LedgerActor implements Actor {
     for (const token of Array.from(state.sessions.values(), ({ tokenHash }) => tokenHash).sort())
       hash.update(`${token}\n`);
     for (const key of [...state.keys.keys()].sort()) hash.update(`${key}\n`);
-    for (const transfer of state.transfers.values())
-      hash.update(`${transfer.transferId} ${transfer.accountId} ${transfer.amountQuanta} ${transfer.status}\n`);
+    for (const line of state.transfers.lines()) hash.update(line);
     return {
       actorId: LEDGER,
       sequence: 0,

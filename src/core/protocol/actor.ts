@@ -18,6 +18,12 @@ export interface SnapshotWriter {
   remove(table: string, key: number | string): void;
 }
 
+/** Rows of the actor's last stored snapshot, for a table that it does not keep in memory. */
+export interface SnapshotReader {
+  /** Reads one row of the database. */
+  find(table: string, key: number | string): { type: number } | undefined;
+}
+
 /** Decides commands, applies events, and hands its state over to snapshots. Pure: no clock, no I/O. */
 export interface Actor {
   readonly actorId: number;
@@ -44,6 +50,8 @@ export interface Actor {
    * call goes on. Returns whether it came to the end. Rows that change again after they were passed are left for then.
    */
   snapshot(writer: SnapshotWriter, most?: number): boolean;
+  /** All rows that were handed over are stored: the actor may forget them and read them from the database. */
+  snapshotStored(): void;
   load(table: string, key: number | string, row: { type: number }): void;
   /** Call it after the last row and event of recovery: derives the margin table's part and the indexes. */
   restored(): void;

@@ -118,6 +118,10 @@ export const LedgerRow = defineMessage(230, "LedgerRow", {
   /** See GATE. */
   gate: "number",
   deficitQuanta: "number",
+  // See TransferBook.
+  olderTransfers: "number",
+  /** Hexadecimal. "" in folders from before transfers left memory. */
+  olderTransfersSum: "string",
 });
 export const AccountRow = defineMessage(231, "AccountRow", {
   accountId: "number",
@@ -125,6 +129,9 @@ export const AccountRow = defineMessage(231, "AccountRow", {
   balanceQuanta: "number",
   /** 0 = the account has not set one. */
   marginCallPpm: "number",
+  /** The latest UTC day with a deposit, in days since the epoch, and the deposits of that day. */
+  depositDay: "number",
+  dayDepositsQuanta: "number",
 });
 export const SessionRow = defineMessage(232, "SessionRow", {
   accountId: "number",
@@ -137,3 +144,5 @@ export const KeyRow = defineMessage(233, "KeyRow", {
   record: json<KeyRecord>(),
 });
 export const TransferRow = defineMessage(234, "TransferRow", { transfer: json<Transfer>() });
+/** Not loaded at a start: see core/ledger/transfer-book.ts. */
+export const SettledTransferRow = defineMessage(235, "SettledTransferRow", { transfer: json<Transfer>() });

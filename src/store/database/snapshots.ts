@@ -1,8 +1,14 @@
+import type { SnapshotReader } from "../../core/protocol/actor.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import { eachSnapshotEntry, readSnapshotPart } from "../../wire/snapshot.ts";
 import type { Database } from "./database.ts";
 import { SnapshotRecord } from "./history-schema.ts";
+import type { Key } from "./table.ts";
 import { noYield, WriteBatch } from "./write-batch.ts";
+
+/** Tables whose names begin with "~" are not loaded but read row by row. These two are before and behind their names. */
+const BEFORE_UNLOADED = "~";
+const BEHIND_UNLOADED = "\u007f";
 
 /** Each actor's state as of a sequence. Recovery loads it and applies the log's tail. */
 export class Snapshots {
@@ -44,19 +50,34 @@ export class Snapshots {
   }
 
   /**
-   * Visits every row of the actor's state, table by table. Returns the sequence of the state; 0 = there is none. Throws
-   * DatabaseCorruptError for a damaged row.
+   * Visits every row of the actor's state, but for tables that are read row by row. Returns the sequence of
+   * the state; 0 = there is none. Throws DatabaseCorruptError for a damaged row.
    */
   load(actorId: number, visit: (table: string, key: number | string, row: Message) => void): number {
     const { database } = this;
     database.refresh();
     const sequence = this.sequenceOf(actorId);
-    database.snapshotRows.each({ start: [actorId], end: [actorId + 1] }, (key, row) => {
+    const visitRow = (key: Key, row: Message): void => {
       const [, table, rowKey] = key as [number, string, number | string];
       visit(table, rowKey, row);
-    });
+    };
+    database.snapshotRows.each({ start: [actorId], end: [actorId, BEFORE_UNLOADED] }, visitRow);
+    database.snapshotRows.each({ start: [actorId, BEHIND_UNLOADED], end: [actorId + 1] }, visitRow);
     // The caller's thread may block for ever, and would keep this state's pages from being reused.
     database.refresh();
     return sequence;
+  }
+
+  /** The rows of the actor's last snapshot, one by one. Each read sees the last commit. Throws DatabaseCorruptError. */
+  readerOf(actorId: number): SnapshotReader {
+    const { database } = this;
+    return {
+      find(table, key) {
+        database.refresh();
+        const row = database.snapshotRows.get([actorId, table, key]);
+        database.refresh();
+        return row;
+      },
+    };
   }
 }

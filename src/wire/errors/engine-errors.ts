@@ -241,6 +241,13 @@ export const ENGINE_ERRORS = {
     remedy: "Deposit at most details.available.",
     groups: ["DEPOSIT"],
   },
+  TOO_MANY_TRANSFERS: {
+    status: 422,
+    problem: "The account has too many withdrawals in progress, or all accounts together have too many transfers.",
+    remedy: "Send the request again in some seconds; details.limit is the maximum.",
+    retryable: true,
+    groups: ["DEPOSIT", "WITHDRAWAL"],
+  },
   INSUFFICIENT_BALANCE: {
     status: 422,
     problem: "The amount is more than can be withdrawn.",

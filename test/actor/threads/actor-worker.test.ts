@@ -96,6 +96,10 @@ class Worker implements Actor {
     this.snapshots++;
     return true;
   }
+  storedSnapshots = 0;
+  snapshotStored(): void {
+    this.storedSnapshots++;
+  }
   load(): void {}
   restored(): void {}
   contribute(sums: MarginTable): void {

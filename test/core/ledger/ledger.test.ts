@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
-import type { LedgerSettings } from "../../../src/core/ledger/ledger.ts";
+import {
+  type LedgerSettings,
+  MAX_PENDING_WITHDRAWALS_PER_ACCOUNT,
+  MAX_TRANSFERS_IN_MEMORY,
+} from "../../../src/core/ledger/ledger.ts";
+import { RECENT_TRANSFERS } from "../../../src/core/ledger/transfer-book.ts";
 import {
   CloseSession,
   CreateKey,
@@ -27,7 +32,7 @@ import {
   WithdrawalRequested,
   WithdrawalSent,
 } from "../../../src/core/protocol/events.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import type { KeyRecord, LedgerSummary, Transfer, WithdrawalList } from "../../../src/core/protocol/payloads.ts";
 import {
   Done,
@@ -62,8 +67,8 @@ const KEY: KeyRecord = {
 };
 
 class Bank extends Exchange {
-  constructor(settings: Partial<LedgerSettings> = {}) {
-    super([instrument(PLAIN)], { ...LEDGER_SETTINGS, ...settings });
+  constructor(settings: Partial<LedgerSettings> = {}, stored?: SnapshotStore) {
+    super([instrument(PLAIN)], { ...LEDGER_SETTINGS, ...settings }, MAX_ACCOUNTS, Number.POSITIVE_INFINITY, stored);
   }
 
   open(name: string, expiresAt = this.time + DAY_MS): number {
@@ -193,6 +198,112 @@ test("withdrawals that are not complete are listed in pages", () => {
   bank.tick();
   assert.equal(bank.withdrawals(1000).next, null);
   assert.notEqual(bank.withdrawals().withdrawals[0]?.transferId, first?.transferId, "that one is complete");
+});
+
+test("settled transfers leave memory when they are stored, and their references stay taken for ever", () => {
+  const store = new SnapshotStore();
+  let bank = new Bank({ withdrawalDelayMs: 0 }, store);
+  const alice = bank.open("alice");
+  const settle = () => {
+    while (bank.withdrawals().withdrawals.length > 0) bank.tick();
+    store.take(bank, LEDGER);
+    bank.ledger.snapshotStored();
+  };
+  const { transfer: first } = bank.deposit(alice, 500, "first");
+  const { transfer: second } = bank.withdraw(alice, 100, "second");
+  for (let i = 0; i < 5 * RECENT_TRANSFERS; i++) {
+    bank.deposit(alice, 2, `deposit ${i}`);
+    if (i % 2 === 0) bank.withdraw(alice, 1, `withdrawal ${i}`);
+    if (i % 400 === 0) settle();
+  }
+  settle();
+  assert.equal(bank.ledger.state.transfers.size, RECENT_TRANSFERS);
+  assert.equal(store.keys("transfers").length, RECENT_TRANSFERS, "a start loads no others");
+  bank.deposit(alice, 1);
+  const { digest } = bank.audit(LEDGER);
+  const live = bank;
+  bank = new Bank({ withdrawalDelayMs: 0 }, store);
+  store.load(bank.ledger);
+  assert.equal(bank.ledger.state.transfers.size, RECENT_TRANSFERS);
+  bank.replay(live.log.filter(({ sequence }) => sequence > store.sequence));
+  assert.equal(bank.audit(LEDGER).digest, digest);
+  const replayed = new Bank();
+  replayed.replay(live.log);
+  assert.equal(replayed.audit(LEDGER).digest, digest, "the log alone gives the same digest");
+  for (const again of [live, bank]) {
+    assert.deepEqual(again.deposit(alice, 500, "first"), { transfer: first, duplicate: true });
+    const { transfer, duplicate } = again.withdraw(alice, 100, "second");
+    assert.deepEqual([transfer?.transferId, transfer?.status, duplicate], [second?.transferId, "COMPLETED", true]);
+    assert.equal(again.deposit(alice, 2, "deposit 0").duplicate, true);
+    const { code, details } = again.deposit(alice, 501, "first");
+    assert.deepEqual([code, details], ["REFERENCE_REUSED", { transferId: String(first?.transferId) }]);
+    assert.equal(again.withdraw(alice, 1, "withdrawal 0", `${ADDRESS.slice(0, -1)}b`).code, "REFERENCE_REUSED");
+  }
+});
+
+test("a snapshot of an older version, with a row of each transfer, loads to the same state", () => {
+  const settings = { withdrawalDelayMs: 0, faucetCapQuanta: 1000 };
+  const live = new Bank({ ...settings, recentTransfers: 100 });
+  const alice = live.open("alice");
+  for (let i = 0; i < 9; i++) live.deposit(alice, 100, `deposit ${i}`);
+  live.withdraw(alice, 50, "done");
+  while (live.tick().length > 0);
+  live.withdraw(alice, 60, "in progress");
+  const store = new SnapshotStore();
+  store.take(live, LEDGER);
+  const older = (table: string, key: number | string): Message => ({
+    ...(store.find(table, key) as Message),
+    ...(table === "ledger" ? { olderTransfers: 0, olderTransfersSum: "" } : {}),
+    ...(table === "accounts" ? { depositDay: 0, dayDepositsQuanta: 0 } : {}),
+  });
+
+  const bank = new Bank({ ...settings, recentTransfers: 2 }, store);
+  for (const table of ["accounts", "ledger", "sessions", "transfers"])
+    for (const key of store.keys(table)) bank.ledger.load(table, key, older(table, key));
+  const replayed = new Bank({ ...settings, recentTransfers: 2 });
+  replayed.replay(live.log);
+  assert.equal(bank.audit(LEDGER).digest, replayed.audit(LEDGER).digest);
+
+  store.take(bank, LEDGER);
+  bank.ledger.snapshotStored();
+  const again = new Bank({ ...settings, recentTransfers: 2 }, store);
+  store.load(again.ledger);
+  assert.equal(again.audit(LEDGER).digest, replayed.audit(LEDGER).digest);
+  for (const each of [bank, again, replayed]) {
+    each.restored();
+    each.time = live.time;
+    assert.equal(each.deposit(alice, 100, "deposit 0").duplicate, true);
+    assert.equal(each.withdraw(alice, 60, "in progress").transfer?.status, "PENDING");
+    assert.deepEqual(each.deposit(alice, 101).details, { limitQuanta: 1000, availableQuanta: 100 });
+  }
+  assert.equal(again.ledger.state.transfers.size, 2);
+});
+
+test("transfers are refused while the store does not take them, and while an account has too many in progress", () => {
+  const bank = new Bank({ withdrawalDelayMs: 100 });
+  const [alice, bob] = [bank.open("alice"), bank.open("bob")];
+  bank.deposit(alice, 1e6);
+  for (let i = 0; i < MAX_PENDING_WITHDRAWALS_PER_ACCOUNT; i++)
+    assert.equal(bank.withdraw(alice, 1).code, undefined, String(i));
+  const { code, details } = bank.withdraw(alice, 1, "late");
+  assert.deepEqual([code, details], ["TOO_MANY_TRANSFERS", { limit: MAX_PENDING_WITHDRAWALS_PER_ACCOUNT }]);
+  assert.equal(bank.deposit(bob, 1).code, undefined, "that is the limit of one account");
+  bank.time += 100;
+  while (bank.tick().includes("WithdrawalSent"));
+  bank.time += 100;
+  while (bank.tick().length > 0);
+  assert.equal(bank.withdraw(alice, 1, "late").duplicate, false);
+
+  let deposits = 0;
+  for (; bank.deposit(bob, 1, `deposit ${deposits}`).code === undefined; deposits++)
+    assert.ok(deposits < MAX_TRANSFERS_IN_MEMORY);
+  const refused = bank.deposit(bob, 1, "too many");
+  assert.deepEqual([refused.code, refused.details], ["TOO_MANY_TRANSFERS", { limit: MAX_TRANSFERS_IN_MEMORY }]);
+  assert.equal(bank.withdraw(bob, 1).code, "TOO_MANY_TRANSFERS");
+  assert.equal(bank.deposit(bob, 1, "deposit 0").duplicate, true, "a repeated one needs no room");
+  new SnapshotStore().take(bank, LEDGER);
+  bank.ledger.snapshotStored();
+  assert.equal(bank.deposit(bob, 1, "too many").duplicate, false);
 });
 
 test("a balance stays in the range in which sums are exact", () => {

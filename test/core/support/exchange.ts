@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger/ledger.ts";
-import type { Actor, SnapshotWriter, Transaction } from "../../../src/core/protocol/actor.ts";
+import type { Actor, SnapshotReader, SnapshotWriter, Transaction } from "../../../src/core/protocol/actor.ts";
 import { Audit } from "../../../src/core/protocol/commands.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
@@ -56,9 +56,10 @@ export class Exchange {
     settings: LedgerSettings = LEDGER_SETTINGS,
     maxAccounts: number = MAX_ACCOUNTS,
     maxIndexAgeMs: number = Number.POSITIVE_INFINITY,
+    stored?: SnapshotReader,
   ) {
     this.marginTable = MarginTable.allocate(maxAccounts);
-    this.ledger = new LedgerActor(settings, this.marginTable);
+    this.ledger = new LedgerActor(settings, this.marginTable, stored);
     this.actors.set(LEDGER, this.ledger);
     for (const instrument of instruments)
       this.actors.set(instrument.id, new SymbolActor(instrument, this.marginTable, { maxIndexAgeMs }));
@@ -186,7 +187,7 @@ export class Exchange {
 }
 
 /** Snapshots in memory: rows as bytes, read back in the order of LMDB. */
-export class SnapshotStore {
+export class SnapshotStore implements SnapshotReader {
   private readonly tables = new Map<string, Map<number | string, Uint8Array>>();
   /** The snapshot holds the state through this sequence. */
   sequence = 0;
@@ -212,10 +213,16 @@ export class SnapshotStore {
     this.sequence = exchange.sequence;
   }
 
+  find(table: string, key: number | string): Message | undefined {
+    const bytes = this.table(table).get(key);
+    return bytes === undefined ? undefined : decodeMessage(viewOf(bytes), bytes, 0);
+  }
+
   /** Drops the rows of an unfinished snapshot, as when the actor's thread dies. */
   load(actor: Actor): void {
     this.ahead = [];
     for (const name of [...this.tables.keys()].sort()) {
+      if (name.startsWith("~")) continue;
       const rows = [...this.table(name)].sort(([a], [b]) =>
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
       );

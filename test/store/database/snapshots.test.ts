@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import { AccountRow, KeyRow } from "../../../src/core/protocol/snapshot-schema.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { Snapshots } from "../../../src/store/database/snapshots.ts";
@@ -27,7 +27,7 @@ interface Change {
 }
 
 const account = (accountId: number, address: string): Message =>
-  Object.assign({ type: AccountRow.code }, { accountId, address, balanceQuanta: -5, marginCallPpm: 0 });
+  Object.assign(blank(AccountRow), { accountId, address, balanceQuanta: -5 });
 const apiKey = (label: string): Message => ({
   type: KeyRow.code,
   ...{ accountId: 16, apiKey: "k", record: { label, permissions: ["READ"], allowedIps: [] } },
@@ -53,6 +53,22 @@ function load(database: Database, actorId: number): { sequence: number; rows: Ma
   });
   return { sequence, rows };
 }
+
+test("tables whose names begin with ~ are not loaded, and their rows are read one by one as of the last commit", async () => {
+  const database = newDatabase();
+  const snapshots = new Snapshots(database);
+  const reader = snapshots.readerOf(3);
+  assert.equal(reader.find("~left", "a"), undefined);
+  const rows: Change[] = ["accounts", "~left", "ключи"].map((table) => ({ table, key: "a", row: account(1, table) }));
+  snapshots.apply(3, 1, partsOf(3, 1, rows));
+  assert.deepEqual([...load(database, 3).rows.keys()], ['["accounts","a"]', '["ключи","a"]']);
+  assert.deepEqual(reader.find("~left", "a"), account(1, "~left"));
+  assert.equal(reader.find("~left", "b"), undefined);
+  assert.equal(snapshots.readerOf(2).find("~left", "a"), undefined, "that is another actor's");
+  snapshots.apply(3, 2, partsOf(3, 2, [{ table: "~left", key: "a", row: null }]));
+  assert.equal(reader.find("~left", "a"), undefined);
+  await database.close();
+});
 
 test("an actor without a snapshot starts from nothing", async () => {
   const database = newDatabase();
