@@ -5,6 +5,7 @@ import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
 import { OVERLOAD } from "./overload/stage.ts";
 import { RESUMING_STAGE } from "./resuming-stage.ts";
 import { SIMULATION_STAGES } from "./simulation-stages.ts";
+import { SOAK } from "./soak/stage.ts";
 import type { FuzzStage } from "./stage.ts";
 
 /** `make fuzz`: all randomised tests, stage by stage. SEED= repeats a run, RUNS= sets the number of inputs. */
@@ -16,6 +17,7 @@ const STAGES: readonly FuzzStage[] = [
   ...CLIENT_STAGES,
   RESUMING_STAGE,
   OVERLOAD,
+  SOAK,
 ];
 
 const MAX_STALL_MS = 50;
