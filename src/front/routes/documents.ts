@@ -1,16 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { brotliDecompress, gzip } from "node:zlib";
 import Type, { type TSchema } from "typebox";
+import { must } from "../../assert.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
 import { get, type Route } from "../routing/route.ts";
 
-// The interactive reference: Scalar from its npm package. It loads nothing from other hosts.
+// The interactive reference: Scalar. It loads nothing from other hosts.
 
 /** Below BASE_PATH. */
 const DOCS_PATH = "/docs";
@@ -63,13 +62,14 @@ function attribute(value: object): string {
   return JSON.stringify(value).replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
-/** Scalar's own bundle for browsers. */
-function readReferenceScript(): Promise<Buffer> {
-  const main = createRequire(import.meta.url).resolve("@scalar/api-reference");
-  return readFile(join(dirname(main), "browser", "standalone.js"));
-}
+/**
+ * Scalar's own bundle for browsers, as brotli. Seen from the built file. The repository has it, because Scalar's package
+ * would install 386 others that perpd does not use.
+ */
+const REFERENCE_SCRIPT = new URL("../../../../vendor/scalar-api-reference/standalone.js.br", import.meta.url);
 
 const compress = promisify(gzip);
+const decompress = promisify(brotliDecompress);
 
 /** Calls `make` at the first use and keeps its result. A failed call is repeated at the next use. */
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {
@@ -85,6 +85,23 @@ function lazy<T>(make: () => Promise<T>): () => Promise<T> {
 
 const JSON_TYPE = "application/json";
 
+/** The bytes of a page, by Content-Encoding. The first that a client accepts is sent. */
+type Content = readonly [encoding: "br" | "gzip" | "", bytes: Buffer][];
+
+/** Compressed once, in the thread pool of Node.js. */
+async function contentOf(text: string | Buffer): Promise<Content> {
+  const plain = Buffer.from(text);
+  return [
+    ["gzip", await compress(plain)],
+    ["", plain],
+  ];
+}
+
+async function referenceScript(): Promise<Content> {
+  const compressed = await readFile(REFERENCE_SCRIPT);
+  return [["br", compressed], ...(await contentOf(await decompress(compressed)))];
+}
+
 /** A constant document. */
 interface Page {
   readonly summary: string;
@@ -93,7 +110,7 @@ interface Page {
   /** Default: a browser asks again each time. */
   readonly maxAgeSeconds?: number;
   /** Called at the first request. */
-  read(): string | Promise<Uint8Array>;
+  read(): Promise<Content>;
 }
 
 export interface Documents {
@@ -113,26 +130,26 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
       summary: "This document: the REST API",
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
-      read: openApi,
+      read: () => contentOf(openApi()),
     }),
     page("/asyncapi.json", {
       summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
-      read: asyncApi,
+      read: () => contentOf(asyncApi()),
     }),
     page(DOCS_PATH, {
       summary: "The interactive reference",
       reply: Type.String({ description: "A page for browsers." }),
       contentType: "text/html; charset=utf-8",
-      read: () => REFERENCE_PAGE,
+      read: () => contentOf(REFERENCE_PAGE),
     }),
     page(SCRIPT_PATH, {
       summary: "The script of the interactive reference",
       reply: Type.String({ description: "Scalar." }),
       contentType: "text/javascript; charset=utf-8",
       maxAgeSeconds: 86_400,
-      read: readReferenceScript,
+      read: referenceScript,
     }),
   ];
   const all = [...routes, ...documents];
@@ -155,19 +172,24 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
   };
 }
 
+const ACCEPTS = {
+  br: /\bbr\b(?!\s*;\s*q=0(\.0*)?(,|$))/,
+  gzip: /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/,
+};
+
 function page(path: string, { summary, reply, contentType, maxAgeSeconds = 0, read }: Page): Route {
-  // Compressed once, in the thread pool of Node.js.
-  const content = lazy(async () => {
-    const plain = Buffer.from(await read());
-    return { plain, gzipped: await compress(plain) };
-  });
+  const content = lazy(read);
   return get(path, {
     access: "PUBLIC",
     summary,
     replies: { 200: reply },
     contentType,
     async handle({ call }) {
-      const { plain, gzipped } = await content();
+      const accepted = call.acceptEncoding;
+      const [encoding, bytes] = must(
+        (await content()).find(([encoding]) => encoding === "" || ACCEPTS[encoding].test(accepted)),
+        "a page without compression",
+      );
       call.header("Cache-Control", maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`);
       call.header("X-Content-Type-Options", "nosniff");
       if (contentType !== JSON_TYPE) {
@@ -175,9 +197,8 @@ function page(path: string, { summary, reply, contentType, maxAgeSeconds = 0, re
         call.header("Referrer-Policy", "no-referrer");
       }
       call.header("Vary", "Accept-Encoding");
-      const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(call.acceptEncoding);
-      if (takesGzip) call.header("Content-Encoding", "gzip");
-      call.reply(200, takesGzip ? gzipped : plain, contentType);
+      if (encoding !== "") call.header("Content-Encoding", encoding);
+      call.reply(200, bytes, contentType);
     },
   });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { get } from "node:http";
 import { after, before, test } from "node:test";
-import { gunzipSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { Api, type Headers } from "../support/api.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -46,9 +46,12 @@ test("pages are compressed when the client accepts it, with the same content", a
       assert.equal(headers["content-encoding"], undefined, accept);
       assert.equal(headers["content-length"], String(Buffer.byteLength(plain.text)));
     }
-    const compressed = await getBytes(server.url + path, { "accept-encoding": "br, gzip;q=0.8" });
+    const compressed = await getBytes(server.url + path, { "accept-encoding": "br;q=0, gzip;q=0.8" });
     assert.equal(gunzipSync(compressed).toString(), plain.text, path);
   }
+  const script = "/docs/scalar.js";
+  const compressed = await getBytes(server.url + script, { "accept-encoding": "gzip, deflate, br, zstd" });
+  assert.equal(brotliDecompressSync(compressed).toString(), (await nobody.request("GET", script)).text);
 });
 
 const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
