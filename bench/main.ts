@@ -5,6 +5,7 @@ import { tuneV8 } from "../src/tune-v8.ts";
 import { benchCascade } from "./cascade.ts";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
+import { benchDisk } from "./disk.ts";
 import { benchFanOut } from "./fan-out.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchGrowth } from "./growth.ts";
@@ -29,6 +30,7 @@ const STAGES = {
   recovery: () => benchRecovery(ROUNDS),
   growth: () => benchGrowth(ROUNDS),
   cascade: () => benchCascade(ROUNDS),
+  disk: benchDisk,
 };
 type StageName = keyof typeof STAGES;
 

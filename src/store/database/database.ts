@@ -200,6 +200,8 @@ export class Database {
       throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });
     }
     batch.clear();
+    // The next batch continues chunks of this one, perhaps in the same event-loop iteration.
+    this.refresh();
   }
 
   /**

@@ -32,9 +32,9 @@ interface Chunk {
 }
 
 /**
- * Many lists in one table, each in the order of the log: for example every account's fills. The rows that a batch adds to a
- * list are written in chunks of at most one file page. One key and one write for each row would take more than twice the time
- * and space.
+ * Many lists in one table, each in the order of the log: for example every account's fills. The rows of a list are in chunks of
+ * at most half a file page. A batch first fills the last chunk of the list. One key and one write for each row would take more
+ * than twice the time and space.
  *
  * The key of a chunk is [list, clock, sequence, part] of its first row. `part` tells apart chunks that begin in the same
  * transaction.
@@ -105,6 +105,16 @@ export class SeriesTable<Row extends Message> extends Table {
     return position;
   }
 
+  /** The last chunk of the list; null = the list is empty. */
+  lastChunk(list: number): { key: Key; rows: Uint8Array } | null {
+    let last: { key: Key; rows: Uint8Array } | null = null;
+    this.eachValue({ start: [list, Number.MAX_SAFE_INTEGER], end: [list], reverse: true, limit: 1 }, (key, rows) => {
+      last = { key, rows };
+      return false;
+    });
+    return last;
+  }
+
   /** The row that the transaction at this position appended to the list and that `matches`. */
   find(list: number, { clock, sequence }: SeriesPosition, matches: (row: Row) => boolean): Row | undefined {
     let found: Row | undefined;
@@ -136,17 +146,21 @@ export class SeriesWriter<Row extends Message> {
     this.rowsPerChunk = rowsPerChunk;
   }
 
-  /** Encodes the row at once, since rows kept as objects cost more to garbage-collect than to write. Positions ascend. */
-  append(batch: WriteBatch, list: number, { clock, sequence }: SeriesPosition, row: Row): void {
+  /**
+   * Encodes the row at once, since rows kept as objects cost more to garbage-collect than to write. Positions ascend. Reads the
+   * database as of the last commit.
+   */
+  append(batch: WriteBatch, list: number, position: SeriesPosition, row: Row): void {
     let chunk = this.chunks.get(list);
     if (chunk === undefined) {
-      chunk = { key: [list, clock, sequence, this.part++], rows: [] };
+      chunk = this.continued(batch, list) ?? this.begin(list, position);
+      this.chunks.set(list, chunk);
+    } else if (chunk.rows.length === this.rowsPerChunk) {
+      batch.putRows(this.table, chunk.key, chunk.rows);
+      chunk = this.begin(list, position);
       this.chunks.set(list, chunk);
     }
     chunk.rows.push(batch.encodeRow(row));
-    if (chunk.rows.length < this.rowsPerChunk) return;
-    batch.putRows(this.table, chunk.key, chunk.rows);
-    this.chunks.delete(list);
   }
 
   /** Writes the rest. The next batch must begin after the last transaction of this one. */
@@ -154,6 +168,19 @@ export class SeriesWriter<Row extends Message> {
     for (const { key, rows } of this.chunks.values()) batch.putRows(this.table, key, rows);
     this.chunks.clear();
     this.part = 0;
+  }
+
+  private begin(list: number, { clock, sequence }: SeriesPosition): Chunk {
+    return { key: [list, clock, sequence, this.part++], rows: [] };
+  }
+
+  /** The list's last chunk, if it has room. Its rows keep their place, so that cursors stay valid. */
+  private continued(batch: WriteBatch, list: number): Chunk | null {
+    const last = this.table.lastChunk(list);
+    if (last === null) return null;
+    const offsets = offsetsOf(viewOf(last.rows));
+    if (offsets.length >= this.rowsPerChunk) return null;
+    return { key: last.key, rows: batch.addRows(last.rows, offsets) };
   }
 }
 

@@ -57,7 +57,17 @@ export class WriteBatch {
     return at;
   }
 
-  /** Writes rows of encodeRow() under one key, back to back. */
+  /** Copies encoded rows, which stand back to back, for putRows(). Returns references to those at these offsets. */
+  addRows(rows: Uint8Array, offsets: readonly number[]): number[] {
+    assert(rows.length <= MAX_ROW_BYTES, `rows of ${rows.length} bytes under one key`);
+    this.makeRowRoom();
+    const from = this.rowsEnd;
+    this.rows.bytes.set(rows, from);
+    this.rowsEnd += rows.length;
+    return offsets.map((at) => from + at);
+  }
+
+  /** Writes rows of encodeRow() or addRows() under one key, back to back. */
   putRows(table: Table, key: Key, rows: readonly number[]): void {
     const from = this.end;
     let end = from + VALUE_HEADER_BYTES;

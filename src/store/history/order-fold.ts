@@ -21,8 +21,8 @@ import { applyToOrders, type OrderStore } from "./order-records.ts";
 const MAX_CACHED_ORDERS = 200_000;
 
 // The largest chunks stay below 4 KB.
-const CLOSED_ORDERS_PER_CHUNK = 32;
-const FILLS_PER_CHUNK = 24;
+const CLOSED_ORDERS_PER_CHUNK = 16;
+const FILLS_PER_CHUNK = 12;
 
 /** Orders, their client order ids and the fills of customers. Within a batch an order is written once. */
 export class OrderFold implements OrderStore {
@@ -98,8 +98,6 @@ export class OrderFold implements OrderStore {
     this.shortLived.flush(batch);
     this.fills.flush(batch);
     this.closedOrders.flush(batch);
-    // The runs of the last commit are read, perhaps in the same event-loop iteration.
-    database.refresh();
     this.clientIds.flush(batch);
   }
 

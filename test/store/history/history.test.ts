@@ -177,6 +177,34 @@ test("orders that end in the batch that places them are found by id and client i
   await database.close();
 });
 
+test("orders of many batches share chunks, and a cursor from before its chunk grew still leads to the same orders", async () => {
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const history = new History(database);
+  let cursor: string | undefined;
+  for (let serial = 1; serial <= 40; serial++) {
+    fold.transaction(serial, 1000 + serial, 1);
+    fold.apply(placed(serial) as Event);
+    fold.apply(closed(serial) as Event);
+    fold.commit();
+    if (serial === 20) cursor = history.ordersOf(ALICE, { limit: 1 }).nextCursor ?? undefined;
+  }
+  assert.ok(database.closedOrders.verify() <= 4, "values");
+  const serials = (from?: string) =>
+    allPages(7, ({ limit, cursor = from }) => history.ordersOf(ALICE, { limit, cursor })).map(
+      ({ orderId }) => (orderId - 1) / 256,
+    );
+  assert.deepEqual(
+    serials(),
+    Array.from({ length: 40 }, (_, i) => 40 - i),
+  );
+  assert.deepEqual(
+    serials(cursor),
+    Array.from({ length: 19 }, (_, i) => 19 - i),
+  );
+  await database.close();
+});
+
 test("an event about an unknown order stops the fold", async () => {
   await assert.rejects(
     withHistory(transactionsOf([closed(1)]), () => {}),
