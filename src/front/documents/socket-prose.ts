@@ -109,7 +109,8 @@ printed. When one side has fewer levels, the remaining levels of the other side 
 
 The exchange sends WebSocket pings every 15 seconds. It closes a socket from which nothing, not even a pong, has come for 45
 seconds. Where rate limits apply, the number of sockets of an address is limited; a handshake beyond the limit gets 429
-\`TOO_MANY_SOCKETS\`.
+\`TOO_MANY_SOCKETS\`. Each channel in \`subscribe\` and \`unsubscribe\` is paid from the address's budget for requests. A request
+beyond it gets \`RATE_LIMITED\` and changes nothing; the socket stays open.
 
 | close code | reason | meaning |
 | --- | --- | --- |

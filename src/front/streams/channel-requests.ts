@@ -8,6 +8,7 @@ import {
   DEFAULT_TICKER_PACE_MS,
   PRIVATE_CHANNELS,
 } from "../../wire/schema/channels.ts";
+import { DEFAULT_COST, PAGE_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
 import { SocketRefusal } from "../common/socket-errors.ts";
 import { Input } from "../json/input.ts";
@@ -48,6 +49,15 @@ const CHANNEL_INPUTS = {
   funding: new Input(CHANNELS.funding),
   "margin-calls": new Input(CHANNELS["margin-calls"]),
 };
+
+/** Their snapshots read a page of the database, or list all open orders. */
+export const LIST_CHANNELS: readonly ChannelName[] = ["orders", "fills", "positions-history", "transfers", "funding"];
+
+/** The tokens of the REQUEST budget that a subscription costs, as the same data costs over REST. */
+export function snapshotWeight({ channel, depth }: ChannelRequest): number {
+  const isLong = LIST_CHANNELS.includes(channel) || (depth ?? 0) > DEFAULT_BOOK_DEPTH;
+  return (isLong ? PAGE_COST : DEFAULT_COST).weight;
+}
 
 /** `at`: the path of the channel in the message, for errors. */
 export function readChannel(request: { channel: string }, at: string, symbols: Symbols): ChannelRequest {

@@ -3,7 +3,7 @@ import type { TimeMs } from "../../core/base/units.ts";
 import { MAX_SUBSCRIPTIONS } from "../../wire/schema/channels.ts";
 import type { TradingOp } from "../../wire/schema/trading.ts";
 import type { Auth } from "../auth/auth.ts";
-import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
+import { type Cost, DEFAULT_COST, type Limits, SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
 import type { Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import { CLOSE_RATE_LIMITED, errorJson, type Problem, type RequestId, SocketRefusal } from "../common/socket-errors.ts";
@@ -11,7 +11,13 @@ import { decodeUtf8 } from "../common/utf8.ts";
 import { checkPermission, type Principal, type SocketCredentials } from "../exchange/credentials.ts";
 import { parseJson } from "../json/json.ts";
 import type { Symbols } from "../routing/context.ts";
-import { type ChannelRequest, describeChannel, isPrivate, matches } from "../streams/channel-requests.ts";
+import {
+  type ChannelRequest,
+  describeChannel,
+  isPrivate,
+  matches,
+  snapshotWeight,
+} from "../streams/channel-requests.ts";
 import type { Streams } from "../streams/streams.ts";
 import { topicOf } from "../streams/topics.ts";
 import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
@@ -118,14 +124,25 @@ export class RequestHandler {
   }
 
   /** Returns what remains of the client's budget, or null without a rate limit. Throws RATE_LIMITED. */
-  private charge(connection: Connection, principal: Principal, cost: Cost): Quota | null {
+  private charge(connection: Connection, principal: Principal | null, cost: Cost): Quota | null {
     const { limits, monotonic } = this.options;
     if (limits === null || !connection.isLimited) return null;
     const now = monotonic();
     limits.payByAddress(connection.socket.remoteAddress, cost, now);
-    limits.payByPrincipal(principal, cost, now);
+    if (principal !== null) limits.payByPrincipal(principal, cost, now);
     connection.uncountMessage();
     return limits.quota();
+  }
+
+  /** The address pays for the channels, and the account and the key do so too if one of them is private. */
+  private chargeChannels(
+    connection: Connection,
+    channels: readonly ChannelRequest[],
+    weightOf: (request: ChannelRequest) => number,
+  ): void {
+    const weight = channels.reduce((sum, request) => sum + weightOf(request), 0);
+    const principal = channels.some(isPrivate) ? connection.identity : null;
+    this.charge(connection, principal, { budget: "REQUEST", weight });
   }
 
   private authenticate(
@@ -156,6 +173,7 @@ export class RequestHandler {
 
   /** Subscribes to all of the channels, or to none when one of them is refused. */
   private subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    this.chargeChannels(connection, channels, snapshotWeight);
     const wanted = new Map<string, ChannelRequest>();
     for (const request of channels) wanted.set(topicOf(request, accountIdFor(request, connection.identity)), request);
     const topics = new Set([...connection.subscriptions.keys(), ...wanted.keys()]);
@@ -177,6 +195,7 @@ export class RequestHandler {
 
   /** Ignores channels without a subscription. An optional field that is left out matches any value. */
   private unsubscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    this.chargeChannels(connection, channels, () => DEFAULT_COST.weight);
     const ended: ChannelRequest[] = [];
     for (const [topic, request] of connection.subscriptions) {
       if (!channels.some((wanted) => matches(request, wanted))) continue;

@@ -160,6 +160,29 @@ test("a trading request is charged to its budget, not to the socket's messages",
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 
+test("subscriptions are charged to the address, and private ones to the account too", async () => {
+  const limits = limited({ requestRate: 10 });
+  const { engine, connect } = await open({}, undefined, limits);
+  const refusal = (message: { code?: string; details?: object }) => [message.code, message.details];
+  const client = connect();
+  const opOf = (message: object) => client.ask(message)[0].op;
+  // 40 tokens of the address: a channel takes one, a deep book five.
+  for (let i = 0; i < 5; i++) assert.equal(opOf(subscribe(book({ depth: 1000 }), book({ depth: 5 }))), "subscribed");
+  for (let i = 0; i < 5; i++) assert.equal(opOf(unsubscribe(book({}), book({ depth: 5 }))), "unsubscribed");
+  const details = { scope: "IP", budget: "REQUEST", weight: 1, limit: 40, retryAfterMs: 25 };
+  for (const message of [subscribe(book({})), unsubscribe(book({}))])
+    assert.deepEqual(refusal(client.ask(message)[0]), ["RATE_LIMITED", details]);
+  engine.time += 1000;
+  client.ask({ op: "auth", token: "alice" });
+  assert.equal(opOf(subscribe({ channel: "orders" }, { channel: "balance" })), "subscribed");
+  const [refused] = client.ask(subscribe({ channel: "fills" }));
+  assert.deepEqual(refusal(refused), [
+    "RATE_LIMITED",
+    { ...details, scope: "ACCOUNT", weight: 5, limit: 10, retryAfterMs: 100 },
+  ]);
+  assert.equal(opOf(subscribe(book({}))), "subscribed", "the account does not pay for public channels");
+});
+
 test("a local client is not charged when limits are for remote clients", async () => {
   const { trades, connect } = await open({}, undefined, limited({ rateLimit: "remote", host: "0.0.0.0" }));
   const client = connect();
