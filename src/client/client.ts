@@ -231,6 +231,20 @@ export class PerpdClient {
     return this.requests.post("/account/withdraw", request, { isRepeatable: request.reference !== undefined });
   }
 
+  /** The account's address book for withdrawals. */
+  withdrawalAddresses(): Promise<api.WithdrawalAddressList> {
+    return this.requests.get("/account/withdrawal-addresses");
+  }
+
+  /** Adds an address to the book. It may have to wait until its `usableAt`. Needs a session, as does removing. */
+  addWithdrawalAddress(address: string, label: string): Promise<api.WithdrawalAddress> {
+    return this.requests.post("/account/withdrawal-addresses", { address, label }, REPEATABLE);
+  }
+
+  async removeWithdrawalAddress(address: string): Promise<void> {
+    await this.requests.delete(`/account/withdrawal-addresses/${pathSegment(address, "address")}`);
+  }
+
   /** Funding that the account paid or received, newest first. */
   fundingPayments(query: api.FundingPaymentsQuery = {}): Promise<api.FundingPaymentList> {
     return this.requests.get("/account/funding", query);

@@ -37,6 +37,8 @@ export type MarginMode = Static<typeof orders.MarginMode>;
 
 export type DepositRequest = Static<typeof account.DepositBody>;
 export type WithdrawRequest = Static<typeof account.WithdrawBody>;
+export type WithdrawalAddress = Static<typeof account.AddedWithdrawalAddress>;
+export type WithdrawalAddressList = Static<typeof account.WithdrawalAddressList>;
 export type PositionsQuery = Static<typeof account.PositionsQuery>;
 export type FillsQuery = Static<typeof account.FillsQuery>;
 export type TransfersQuery = Static<typeof account.TransfersQuery>;

@@ -355,6 +355,21 @@ export const SETTINGS = Type.Object(
         description: "how long a withdrawal waits before it is sent, and again before it is completed, in ms",
       }),
     ),
+    withdrawalAddressBook: Type.Boolean(
+      setting({
+        default: false,
+        description: "withdrawals go only to addresses that the account has in its address book",
+      }),
+    ),
+    withdrawalAddressHoldMs: Type.Integer(
+      setting({
+        default: 86_400_000,
+        minimum: 0,
+        maximum: 2_592_000_000,
+        description:
+          "how long a new address of an address book cannot be used, in ms; it holds for addresses that are added from then on",
+      }),
+    ),
     loginDomain: Type.String(
       setting({
         default: "",

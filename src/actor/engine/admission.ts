@@ -1,4 +1,5 @@
 import {
+  AddWithdrawalAddress,
   AmendOrder,
   CreateKey,
   Deposit,
@@ -21,7 +22,7 @@ const NEW_ORDERS: ReadonlySet<number> = new Set([
 ]);
 const NEEDS_DISK_ROOM: ReadonlySet<number> = new Set([
   ...NEW_ORDERS,
-  ...[AmendOrder.code, Deposit.code, Withdraw.code, OpenSession.code, CreateKey.code],
+  ...[AmendOrder.code, Deposit.code, Withdraw.code, OpenSession.code, CreateKey.code, AddWithdrawalAddress.code],
 ]);
 
 /** Refused under overload. Cancels, reductions and prices are not: they bring the load down. */

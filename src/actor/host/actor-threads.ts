@@ -133,7 +133,12 @@ export class ActorThreads {
       liquidationBids: this.liquidationBids,
       actorIds: [...actorIds],
       instruments: [...config.instruments],
-      ledger: { faucetCapQuanta: config.faucetCapQuanta, withdrawalDelayMs: config.withdrawalDelayMs },
+      ledger: {
+        faucetCapQuanta: config.faucetCapQuanta,
+        withdrawalDelayMs: config.withdrawalDelayMs,
+        withdrawalAddressBook: config.withdrawalAddressBook,
+        withdrawalAddressHoldMs: config.withdrawalAddressHoldMs,
+      },
       symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
       snapshotIntervalMs: config.snapshotIntervalMs,
     };

@@ -17,16 +17,26 @@ import {
   SessionClosed,
   SessionOpened,
   SolvencyChanged,
+  WithdrawalAddressAdded,
+  WithdrawalAddressRemoved,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
 } from "../protocol/events.ts";
 import { blank, type Message, type MessageOf } from "../protocol/message-schema.ts";
 import type { KeyRecord } from "../protocol/payloads.ts";
-import { AccountRow, KeyRow, LedgerRow, SessionRow, type TransferRow } from "../protocol/snapshot-schema.ts";
+import {
+  AccountRow,
+  KeyRow,
+  LedgerRow,
+  SessionRow,
+  type TransferRow,
+  WithdrawalAddressRow,
+} from "../protocol/snapshot-schema.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import { TransferBook } from "./transfer-book.ts";
 import { progressedTransfer, requestedTransfer, type TransferProgress, type TransferRequest } from "./transfers.ts";
+import { addressKey, WithdrawalAddresses } from "./withdrawal-addresses.ts";
 
 export interface Key {
   readonly apiKey: string;
@@ -44,6 +54,7 @@ export class LedgerState {
   readonly addressOfAccount = new Map<number, string>();
   readonly sessions = new Sessions();
   readonly keys = new Map<string, Key>();
+  readonly withdrawalAddresses = new WithdrawalAddresses();
   readonly transfers: TransferBook;
   nextAccountId = FIRST_CUSTOMER_ACCOUNT;
   depositedQuanta = 0n;
@@ -145,6 +156,10 @@ export class LedgerState {
         this.marginCalls.set(event.accountId, event.ratioPpm);
         this.touchAccount(event.accountId);
         break;
+      case WithdrawalAddressAdded.code:
+      case WithdrawalAddressRemoved.code:
+        this.changeAddress(event, time);
+        break;
       case SolvencyChanged.code:
         this.gate = event.gate;
         this.deficitQuanta = event.deficitQuanta;
@@ -233,6 +248,11 @@ export class LedgerState {
       case "keys":
         this.addKey(row as MessageOf<typeof KeyRow>);
         break;
+      case "withdrawalAddresses": {
+        const { accountId, address, label, addedAt, usableAt } = row as MessageOf<typeof WithdrawalAddressRow>;
+        this.withdrawalAddresses.add(accountId, { address, label, addedAt, usableAt });
+        break;
+      }
       case "transfers": {
         const { transfer } = row as MessageOf<typeof TransferRow>;
         if (this.transfers.loadTransfer(transfer)) this.touchAccount(transfer.accountId);
@@ -264,6 +284,21 @@ export class LedgerState {
     const transfer = must(this.transfers.get(transferId), `transfer ${transferId}`);
     this.transfers.update(progressedTransfer(transfer, event, time));
     this.touchTotals();
+  }
+
+  private changeAddress(
+    event: MessageOf<typeof WithdrawalAddressAdded> | MessageOf<typeof WithdrawalAddressRemoved>,
+    time: TimeMs,
+  ): void {
+    const { accountId, address } = event;
+    const key = addressKey(accountId, address);
+    if (event.type === WithdrawalAddressRemoved.code) {
+      this.withdrawalAddresses.remove(accountId, address);
+      return this.touch("withdrawalAddresses", key, null);
+    }
+    const entry = { address, label: event.label, addedAt: time, usableAt: event.usableAt };
+    this.withdrawalAddresses.add(accountId, entry);
+    this.touch("withdrawalAddresses", key, Object.assign(blank(WithdrawalAddressRow), { accountId, ...entry }));
   }
 
   private addKey({ apiKey, accountId, record }: Key): void {

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { unreachable } from "../../assert.ts";
+import { must, unreachable } from "../../assert.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
 import { GATE, GATE_REASONS, LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 import type { Actor, SnapshotReader, SnapshotWriter, Transaction } from "../protocol/actor.ts";
 import {
+  AddWithdrawalAddress,
   Audit,
   CloseSession,
   CreateKey,
@@ -14,7 +15,9 @@ import {
   type LedgerCommand,
   OpenSession,
   ReadMarginCall,
+  ReadWithdrawalAddresses,
   ReadWithdrawals,
+  RemoveWithdrawalAddress,
   RevokeKey,
   SetMarginCall,
   Tick,
@@ -31,6 +34,8 @@ import {
   SessionClosed,
   SessionOpened,
   SolvencyChanged,
+  WithdrawalAddressAdded,
+  WithdrawalAddressRemoved,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -45,11 +50,13 @@ import {
   MarginCallView,
   SessionView,
   TransferView,
+  WithdrawalAddressesView,
   WithdrawalsPage,
 } from "../protocol/replies.ts";
 import { contributionFault, type Key, LedgerState } from "./ledger-state.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 import { SolvencyCheck } from "./solvency-check.ts";
+import { MAX_WITHDRAWAL_ADDRESSES } from "./withdrawal-addresses.ts";
 
 export interface LedgerSettings {
   /** The most that the faucet credits an account on one UTC day. */
@@ -58,6 +65,10 @@ export interface LedgerSettings {
   withdrawalDelayMs: number;
   /** For tests. Default: RECENT_TRANSFERS. */
   recentTransfers?: number;
+  /** Withdrawals go to addresses of the account's book alone. Default: to every address. */
+  withdrawalAddressBook?: boolean;
+  /** How long a new address of a book is not usable. Default 0. */
+  withdrawalAddressHoldMs?: number;
 }
 
 /** Of adding up all balances. */
@@ -124,6 +135,14 @@ export class LedgerActor implements Actor {
         return this.replyMarginCall(command.accountId, transaction);
       case SetMarginCall.code:
         return this.setMarginCall(command, transaction);
+      case AddWithdrawalAddress.code:
+        return this.addAddress(command, transaction);
+      case RemoveWithdrawalAddress.code:
+        return this.removeAddress(command, transaction);
+      case ReadWithdrawalAddresses.code: {
+        const addresses = this.state.withdrawalAddresses.of(command.accountId);
+        return transaction.reply({ type: WithdrawalAddressesView.code, addresses, duplicate: 0 });
+      }
       case Tick.code:
         return this.tick(transaction);
       case Describe.code:
@@ -250,6 +269,7 @@ export class LedgerActor implements Actor {
   private withdraw(command: MessageOf<typeof Withdraw>, transaction: Transaction): void {
     const { accountId, amountQuanta, address, reference, refusal } = command;
     if (this.repeats(transaction, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
+    if (this.refusesAddress(command, transaction)) return;
     if (refusal !== null) return transaction.reply(refusal);
     if (this.state.gate !== GATE.OPEN) return this.refuseGated(transaction);
     const limit = MAX_PENDING_WITHDRAWALS_PER_ACCOUNT;
@@ -280,6 +300,40 @@ export class LedgerActor implements Actor {
     const { transfers, changedRows } = this.state;
     if (transfers.size + changedRows < MAX_TRANSFERS_IN_MEMORY) return false;
     return refuses(transaction, "TOO_MANY_TRANSFERS", "", { limit: MAX_TRANSFERS_IN_MEMORY });
+  }
+
+  private refusesAddress({ accountId, address }: MessageOf<typeof Withdraw>, transaction: Transaction): boolean {
+    if (this.settings.withdrawalAddressBook !== true) return false;
+    const entry = this.state.withdrawalAddresses.find(accountId, address);
+    if (entry === undefined) return refuses(transaction, "ADDRESS_NOT_IN_BOOK", "address");
+    if (entry.usableAt <= transaction.time) return false;
+    return refuses(transaction, "ADDRESS_ON_HOLD", "address", { usableAt: entry.usableAt });
+  }
+
+  private addAddress(command: MessageOf<typeof AddWithdrawalAddress>, transaction: Transaction): void {
+    const { accountId, address, label } = command;
+    const { withdrawalAddresses } = this.state;
+    const isKnown = withdrawalAddresses.find(accountId, address) !== undefined;
+    if (!isKnown) {
+      const limit = MAX_WITHDRAWAL_ADDRESSES;
+      if (withdrawalAddresses.countOf(accountId) >= limit)
+        return refuse(transaction, "TOO_MANY_ADDRESSES", "", { limit });
+      const usableAt = transaction.time + (this.settings.withdrawalAddressHoldMs ?? 0);
+      this.applyAndEmit(transaction, { type: WithdrawalAddressAdded.code, accountId, address, label, usableAt });
+    }
+    // An address that is there keeps its hold: adding it again makes it neither shorter nor longer.
+    const entry = must(withdrawalAddresses.find(accountId, address), "the address");
+    transaction.reply({ type: WithdrawalAddressesView.code, addresses: [entry], duplicate: isKnown ? 1 : 0 });
+  }
+
+  private removeAddress(
+    { accountId, address }: MessageOf<typeof RemoveWithdrawalAddress>,
+    transaction: Transaction,
+  ): void {
+    if (this.state.withdrawalAddresses.find(accountId, address) === undefined)
+      return refuse(transaction, "ADDRESS_NOT_FOUND", "address");
+    this.applyAndEmit(transaction, { type: WithdrawalAddressRemoved.code, accountId, address });
+    transaction.reply({ type: Done.code });
   }
 
   /** The gate is looked at again by the next check. */
@@ -420,6 +474,7 @@ export class LedgerActor implements Actor {
     if (state.gate !== GATE.OPEN || state.deficitQuanta !== 0)
       hash.update(`gate ${state.gate} ${state.deficitQuanta}\n`);
     for (const line of state.marginCallLines()) hash.update(`${line}\n`);
+    for (const line of state.withdrawalAddresses.lines()) hash.update(`${line}\n`);
     for (const token of Array.from(state.sessions.values(), ({ tokenHash }) => tokenHash).sort())
       hash.update(`${token}\n`);
     for (const key of [...state.keys.keys()].sort()) hash.update(`${key}\n`);

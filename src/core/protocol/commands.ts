@@ -189,6 +189,17 @@ export const ReadWithdrawals = defineMessage(36, "ReadWithdrawals", { from: "num
 /** Asks at which margin ratio the account gets a margin call. */
 export const ReadMarginCall = defineMessage(37, "ReadMarginCall", { accountId: "number" });
 export const SetMarginCall = defineMessage(38, "SetMarginCall", { accountId: "number", ratioPpm: "number" });
+/** Adds to the account's address book. The reply is the entry, also when the address was there before. */
+export const AddWithdrawalAddress = defineMessage(39, "AddWithdrawalAddress", {
+  accountId: "number",
+  address: "string",
+  label: "string",
+});
+export const RemoveWithdrawalAddress = defineMessage(40, "RemoveWithdrawalAddress", {
+  accountId: "number",
+  address: "string",
+});
+export const ReadWithdrawalAddresses = defineMessage(41, "ReadWithdrawalAddresses", { accountId: "number" });
 export type SymbolCommand =
   | MessageOf<typeof PlaceOrder>
   | MessageOf<typeof CancelOrder>
@@ -226,6 +237,9 @@ export type LedgerCommand =
   | MessageOf<typeof ReadWithdrawals>
   | MessageOf<typeof ReadMarginCall>
   | MessageOf<typeof SetMarginCall>
+  | MessageOf<typeof AddWithdrawalAddress>
+  | MessageOf<typeof RemoveWithdrawalAddress>
+  | MessageOf<typeof ReadWithdrawalAddresses>
   | MessageOf<typeof Tick>
   | MessageOf<typeof Describe>
   | MessageOf<typeof Audit>;

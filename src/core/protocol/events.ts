@@ -323,6 +323,17 @@ export const SolvencyChanged = defineMessage(143, "SolvencyChanged", {
   fundEquityQuanta: "number",
   fundNotionalQuanta: "number",
 });
+/** The hold of a new address is part of the event, so that a later change of the setting does not change it. */
+export const WithdrawalAddressAdded = defineMessage(144, "WithdrawalAddressAdded", {
+  accountId: "number",
+  address: "string",
+  label: "string",
+  usableAt: "number",
+});
+export const WithdrawalAddressRemoved = defineMessage(145, "WithdrawalAddressRemoved", {
+  accountId: "number",
+  address: "string",
+});
 export type SymbolEvent =
   | MessageOf<typeof OrderPlaced>
   | MessageOf<typeof OrderRested>
@@ -364,5 +375,7 @@ export type LedgerEvent =
   | MessageOf<typeof WithdrawalCompleted>
   | MessageOf<typeof LedgerUnsound>
   | MessageOf<typeof MarginCallSet>
-  | MessageOf<typeof SolvencyChanged>;
+  | MessageOf<typeof SolvencyChanged>
+  | MessageOf<typeof WithdrawalAddressAdded>
+  | MessageOf<typeof WithdrawalAddressRemoved>;
 export type Event = SymbolEvent | LedgerEvent;

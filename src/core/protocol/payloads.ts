@@ -35,6 +35,14 @@ export interface Transfer {
   createdAt: number;
   updatedAt: number;
 }
+/** An entry of an account's address book. */
+export interface WithdrawalAddress {
+  address: string;
+  label: string;
+  addedAt: number;
+  /** No withdrawal may go there before. */
+  usableAt: number;
+}
 /** A page of withdrawals that are not complete. */
 export interface WithdrawalList {
   withdrawals: Transfer[];

@@ -9,6 +9,7 @@ import type {
   MaxOrderSize,
   SymbolSummary,
   Transfer,
+  WithdrawalAddress,
   WithdrawalList,
 } from "./payloads.ts";
 
@@ -87,6 +88,11 @@ export const StatusView = defineMessage(180, "StatusView", { mode: "number", rea
 export const WithdrawalsPage = defineMessage(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
 export const MaxOrderSizeView = defineMessage(182, "MaxOrderSizeView", { sizes: json<MaxOrderSize[]>() });
 export const MarginCallView = defineMessage(183, "MarginCallView", { ratioPpm: "number" });
+/** `duplicate` 1: the address was in the book before. */
+export const WithdrawalAddressesView = defineMessage(184, "WithdrawalAddressesView", {
+  addresses: json<WithdrawalAddress[]>(),
+  duplicate: "number",
+});
 export type Reply =
   | MessageOf<typeof Refused>
   | MessageOf<typeof OrderView>
@@ -106,4 +112,5 @@ export type Reply =
   | MessageOf<typeof BatchItemEnd>
   | MessageOf<typeof DryRunResult>
   | MessageOf<typeof MaxOrderSizeView>
-  | MessageOf<typeof MarginCallView>;
+  | MessageOf<typeof MarginCallView>
+  | MessageOf<typeof WithdrawalAddressesView>;

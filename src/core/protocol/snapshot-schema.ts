@@ -143,6 +143,13 @@ export const KeyRow = defineMessage(233, "KeyRow", {
   apiKey: "string",
   record: json<KeyRecord>(),
 });
+export const WithdrawalAddressRow = defineMessage(236, "WithdrawalAddressRow", {
+  accountId: "number",
+  address: "string",
+  label: "string",
+  addedAt: "number",
+  usableAt: "number",
+});
 export const TransferRow = defineMessage(234, "TransferRow", { transfer: json<Transfer>() });
 /** Not loaded at a start: see core/ledger/transfer-book.ts. */
 export const SettledTransferRow = defineMessage(235, "SettledTransferRow", { transfer: json<Transfer>() });

@@ -12,6 +12,7 @@ import * as market from "./market.ts";
 import * as operator from "./operator.ts";
 import * as orders from "./orders.ts";
 import * as positions from "./positions.ts";
+import * as withdrawalAddresses from "./withdrawal-addresses.ts";
 
 /** Every endpoint, in the order in which the documents list them. */
 const ENDPOINTS: readonly ((context: Context) => Route)[] = [
@@ -37,6 +38,9 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   account.setMarginCallRoute,
   account.depositRoute,
   account.withdrawRoute,
+  withdrawalAddresses.withdrawalAddressesRoute,
+  withdrawalAddresses.addWithdrawalAddressRoute,
+  withdrawalAddresses.removeWithdrawalAddressRoute,
   account.fillsRoute,
   account.ledgerRoute,
   account.depositsRoute,

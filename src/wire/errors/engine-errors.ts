@@ -263,6 +263,30 @@ export const ENGINE_ERRORS = {
     retryable: true,
     groups: ["WITHDRAWAL"],
   },
+  ADDRESS_NOT_IN_BOOK: {
+    status: 422,
+    problem: "This exchange pays only to addresses of the account's address book, and this one is not in it.",
+    remedy: "Use an address that GET /account/withdrawal-addresses lists, or add this one with a wallet session.",
+    groups: ["WITHDRAWAL"],
+  },
+  ADDRESS_ON_HOLD: {
+    status: 422,
+    problem: "The address is too new in the account's address book.",
+    remedy: "Try again after details.usableAt, in milliseconds since the epoch.",
+    groups: ["WITHDRAWAL"],
+  },
+  ADDRESS_NOT_FOUND: {
+    status: 404,
+    problem: "The account has no such address in its address book.",
+    remedy: "Use an address that GET /account/withdrawal-addresses lists.",
+    groups: ["REMOVE_ADDRESS"],
+  },
+  TOO_MANY_ADDRESSES: {
+    status: 422,
+    problem: "The account already has the maximum number of addresses in its address book.",
+    remedy: "Remove an address first; details.limit is the maximum.",
+    groups: ["ADD_ADDRESS"],
+  },
   KEY_NOT_FOUND: {
     status: 404,
     problem: "The account has no such API key.",

@@ -33,6 +33,33 @@ export const WithdrawBody = object({
   reference: Type.Optional(TransferReference),
 });
 
+const AddressLabel = Type.String({
+  pattern: "^[\\x20-\\x7e]{1,64}$",
+  description: "Your own name for the address.",
+  examples: ["cold wallet"],
+});
+export const WithdrawalAddressBody = object({ address: Address, label: AddressLabel });
+const withdrawalAddressProperties = {
+  address: Address,
+  label: AddressLabel,
+  addedAt: Time("When it was added."),
+  usableAt: Time("When withdrawals may go there, if the exchange requires the address book."),
+};
+export const WithdrawalAddressList = listOf(
+  object(withdrawalAddressProperties, { description: "An address to which the account may withdraw." }),
+  "The address book, oldest entry first.",
+);
+export const AddedWithdrawalAddress = object(
+  {
+    ...withdrawalAddressProperties,
+    duplicate: Type.Optional(
+      Type.Boolean({ description: "True: the address was in the book before, and this is that entry." }),
+    ),
+  },
+  { description: "An entry of the address book." },
+);
+export const RemovedWithdrawalAddress = object({ address: Address, removed: Type.Boolean() });
+
 const CallRatio = "The margin ratio, maintenance margin ÷ equity, at which the `margin-calls` channel sends a message.";
 export const MarginCallBody = object({
   ratio: Decimal(`${CallRatio} 0.01 to 0.99, in steps of 0.000001.`, "0.8"),

@@ -3,11 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import {
+  AddWithdrawalAddress,
   CloseSession,
   CreateKey,
   Deposit,
   Describe,
   OpenSession,
+  ReadWithdrawalAddresses,
+  RemoveWithdrawalAddress,
   RevokeKey,
   SetMarginCall,
   Tick,
@@ -21,7 +24,10 @@ import { takeSeed } from "../support/seed.ts";
 const seed = takeSeed("ledger-replay.test");
 const parameters = { seed, numRuns: 150, includeErrorInReport: true };
 /** Few transfers are recent, so that settled ones leave memory. */
-const SETTINGS = { faucetCapQuanta: 3000, withdrawalDelayMs: 1000, recentTransfers: 2 };
+const SETTINGS = {
+  ...{ faucetCapQuanta: 3000, withdrawalDelayMs: 1000, recentTransfers: 2 },
+  ...{ withdrawalAddressBook: true, withdrawalAddressHoldMs: 600 },
+};
 
 const account = fc.nat(3);
 const name = fc.constantFrom("", "a", "b", "c");
@@ -32,7 +38,10 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("create key" as const), account, name }),
   fc.record({ kind: fc.constant("revoke key" as const), account, name }),
   fc.record({ kind: fc.constant("deposit" as const), account, amountQuanta, name }),
-  fc.record({ kind: fc.constant("withdraw" as const), account, amountQuanta, name }),
+  fc.record({ kind: fc.constant("withdraw" as const), account, amountQuanta, name, to: name }),
+  fc.record({ kind: fc.constant("add address" as const), account, name }),
+  fc.record({ kind: fc.constant("remove address" as const), account, name }),
+  fc.record({ kind: fc.constant("read addresses" as const), account }),
   fc.record({ kind: fc.constant("set call" as const), account, ratioPpm: fc.constantFrom(10_000, 800_000, 990_000) }),
   fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(0, 1, 600, 1000, DAY_MS) }),
 );
@@ -79,6 +88,8 @@ function open(stored?: SnapshotStore): Exchange {
   for (let i = 0; i < 4; i++) {
     const session = make(OpenSession, { address: `0x${i}`, tokenHash: `first of ${i}`, expiresAt: live.time + DAY_MS });
     live.ask(LEDGER, session);
+    // Most withdrawals shall be accepted.
+    live.ask(LEDGER, make(AddWithdrawalAddress, { accountId: 16 + i, address: "", label: "" }));
   }
   return live;
 }
@@ -135,6 +146,7 @@ function command(live: Exchange, step: Step): Message {
   }
   const accountId = 16 + step.account;
   if (step.kind === "set call") return make(SetMarginCall, { accountId, ratioPpm: step.ratioPpm });
+  if (step.kind === "read addresses") return make(ReadWithdrawalAddresses, { accountId });
   const own = `${step.name} of ${step.account}`;
   switch (step.kind) {
     case "login":
@@ -157,6 +169,10 @@ function command(live: Exchange, step: Step): Message {
     case "deposit":
       return make(Deposit, { accountId, amountQuanta: step.amountQuanta, reference: step.name });
     case "withdraw":
-      return make(Withdraw, { accountId, amountQuanta: step.amountQuanta, address: "0xff", reference: step.name });
+      return make(Withdraw, { accountId, amountQuanta: step.amountQuanta, address: step.to, reference: step.name });
+    case "add address":
+      return make(AddWithdrawalAddress, { accountId, address: step.name, label: own });
+    case "remove address":
+      return make(RemoveWithdrawalAddress, { accountId, address: step.name });
   }
 }

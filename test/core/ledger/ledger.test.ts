@@ -8,6 +8,7 @@ import {
 } from "../../../src/core/ledger/ledger.ts";
 import { RECENT_TRANSFERS } from "../../../src/core/ledger/transfer-book.ts";
 import {
+  AddWithdrawalAddress,
   CloseSession,
   CreateKey,
   Deposit,
@@ -15,7 +16,9 @@ import {
   OpenSession,
   PlaceOrder,
   ReadMarginCall,
+  ReadWithdrawalAddresses,
   ReadWithdrawals,
+  RemoveWithdrawalAddress,
   RevokeKey,
   SetIndexPrice,
   SetMarginCall,
@@ -33,7 +36,13 @@ import {
   WithdrawalSent,
 } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import type { KeyRecord, LedgerSummary, Transfer, WithdrawalList } from "../../../src/core/protocol/payloads.ts";
+import type {
+  KeyRecord,
+  LedgerSummary,
+  Transfer,
+  WithdrawalAddress,
+  WithdrawalList,
+} from "../../../src/core/protocol/payloads.ts";
 import {
   Done,
   type LedgerDescription,
@@ -41,6 +50,7 @@ import {
   Refused,
   type SessionView,
   TransferView,
+  type WithdrawalAddressesView,
   type WithdrawalsPage,
 } from "../../../src/core/protocol/replies.ts";
 import { AccountRow } from "../../../src/core/protocol/snapshot-schema.ts";
@@ -83,6 +93,25 @@ class Bank extends Exchange {
 
   withdraw(accountId: number, amountQuanta: number, reference = "", address = ADDRESS): Answer {
     return answerOf(this.ask(LEDGER, make(Withdraw, { accountId, amountQuanta, address, reference })));
+  }
+
+  /** The entry and whether it was there before, or the refusal. */
+  addAddress(accountId: number, address: string, label = "mine"): Partial<WithdrawalAddress & Answer> {
+    const reply = this.ask(LEDGER, make(AddWithdrawalAddress, { accountId, address, label }));
+    if (reply.type === Refused.code) return { code: (reply as MessageOf<typeof Refused>).code };
+    const { addresses, duplicate } = reply as MessageOf<typeof WithdrawalAddressesView>;
+    return { ...addresses[0], duplicate: duplicate === 1 };
+  }
+
+  /** The code of the refusal, or null. */
+  removeAddress(accountId: number, address: string): string | null {
+    const reply = this.ask(LEDGER, make(RemoveWithdrawalAddress, { accountId, address }));
+    return reply.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : null;
+  }
+
+  addresses(accountId: number): string[] {
+    const reply = this.ask(LEDGER, make(ReadWithdrawalAddresses, { accountId }));
+    return (reply as MessageOf<typeof WithdrawalAddressesView>).addresses.map(({ address }) => address);
   }
 
   describe(from = 0): LedgerSummary {
@@ -341,6 +370,85 @@ test("a repeated reference returns the first transfer of its account and kind, a
   assert.equal(bank.withdraw(alice, 10).duplicate, false);
   assert.equal(bank.marginTable.equity(alice), 80);
   bank.assertSound();
+});
+
+const HOLD = { withdrawalAddressBook: true, withdrawalAddressHoldMs: 1000 };
+
+test("with the address book a withdrawal goes only to an address of the own book, after its hold", () => {
+  const bank = new Bank(HOLD);
+  const [alice, bob] = [bank.open("alice"), bank.open("bob")];
+  bank.deposit(alice, 1000);
+  bank.deposit(bob, 1000);
+  assert.deepEqual(bank.withdraw(alice, 1), { code: "ADDRESS_NOT_IN_BOOK", details: null });
+  const entry = { address: ADDRESS, label: "mine", addedAt: START, usableAt: START + 1000 };
+  assert.deepEqual(bank.addAddress(alice, ADDRESS), { ...entry, duplicate: false });
+  assert.equal(bank.withdraw(bob, 1).code, "ADDRESS_NOT_IN_BOOK", "it is not in bob's book");
+  bank.time = START + 999;
+  const held = { code: "ADDRESS_ON_HOLD", details: { usableAt: START + 1000 } };
+  assert.deepEqual(bank.withdraw(alice, 1), held);
+  assert.deepEqual(bank.withdraw(alice, 1, "", ADDRESS.toUpperCase()), held, "in any case");
+  bank.time = START + 1000;
+  assert.equal(bank.withdraw(alice, 1).transfer?.status, "PENDING");
+  assert.equal(bank.withdraw(alice, 1, "", ADDRESS.toUpperCase()).transfer?.status, "PENDING");
+  assert.equal(bank.marginTable.equity(alice), 998);
+  bank.assertSound();
+});
+
+test("neither adding an address again nor removing it makes its hold shorter", () => {
+  const bank = new Bank(HOLD);
+  const alice = bank.open("alice");
+  bank.deposit(alice, 1000);
+  bank.addAddress(alice, ADDRESS);
+  bank.time = START + 900;
+  const again = bank.addAddress(alice, ADDRESS.toUpperCase(), "another name");
+  assert.deepEqual(again, { address: ADDRESS, label: "mine", addedAt: START, usableAt: START + 1000, duplicate: true });
+  assert.equal(bank.removeAddress(alice, ADDRESS.toUpperCase()), null);
+  assert.equal(bank.removeAddress(alice, ADDRESS), "ADDRESS_NOT_FOUND");
+  assert.equal(bank.withdraw(alice, 1).code, "ADDRESS_NOT_IN_BOOK");
+  bank.addAddress(alice, ADDRESS);
+  bank.time = START + 1899;
+  assert.equal(bank.withdraw(alice, 1).code, "ADDRESS_ON_HOLD", "the hold began anew");
+  bank.time = START + 1900;
+  const { transfer } = bank.withdraw(alice, 1, "r");
+  // What was requested goes on, and the same request gets the same transfer.
+  bank.removeAddress(alice, ADDRESS);
+  assert.deepEqual(bank.withdraw(alice, 1, "r"), { transfer, duplicate: true });
+  bank.time += 1000;
+  assert.deepEqual(bank.tick(), ["WithdrawalSent"]);
+});
+
+test("a book has a limit, is the account's own, and lists the oldest address first", () => {
+  const bank = new Bank(HOLD);
+  const [alice, bob] = [bank.open("alice"), bank.open("bob")];
+  for (let i = 0; i < 50; i++) {
+    bank.time++;
+    assert.equal(bank.addAddress(alice, `0x${99 - i}`).code, undefined);
+  }
+  const { sequence } = bank;
+  assert.equal(bank.addAddress(alice, "0xff").code, "TOO_MANY_ADDRESSES");
+  assert.equal(bank.addAddress(alice, "0x99").duplicate, true);
+  assert.equal(bank.removeAddress(bob, "0x99"), "ADDRESS_NOT_FOUND");
+  assert.equal(bank.sequence, sequence, "nothing happened");
+  assert.deepEqual(bank.addresses(alice).slice(0, 2), ["0x99", "0x98"]);
+  assert.deepEqual(bank.addresses(bob), []);
+  bank.removeAddress(alice, "0x99");
+  assert.equal(bank.addAddress(alice, "0xff").code, undefined);
+});
+
+test("a new hold applies to addresses that are added from then on, and the book is kept while it is not required", () => {
+  const before = new Bank({ withdrawalAddressHoldMs: 5000 });
+  const alice = before.open("alice");
+  before.deposit(alice, 1000);
+  assert.equal(before.withdraw(alice, 1).transfer?.status, "PENDING", "to any address");
+  before.addAddress(alice, ADDRESS);
+  const after = new Bank({ withdrawalAddressBook: true, withdrawalAddressHoldMs: 0 });
+  after.replay(before.log);
+  after.restored();
+  assert.equal(after.withdraw(alice, 1).code, "ADDRESS_ON_HOLD");
+  after.addAddress(alice, "0xbb");
+  assert.equal(after.withdraw(alice, 1, "", "0xbb").transfer?.status, "PENDING");
+  after.time = START + 5000;
+  assert.equal(after.withdraw(alice, 1).transfer?.status, "PENDING");
 });
 
 test("a withdrawal is debited at once, sent after the delay, and complete after another", () => {

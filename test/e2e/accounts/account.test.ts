@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Page, Transfer } from "../../../src/client/types.ts";
+import type { Page, Transfer, WithdrawalAddress, WithdrawalAddressList } from "../../../src/client/types.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { FAUCET_CAP, Operator, openTrader, type Trader } from "../support/trader.ts";
 import { inOneDay, until } from "../support/wait.ts";
@@ -41,6 +41,26 @@ test("a new account is empty", async () => {
   const lists = ["/orders", "/orders/history", "/positions", "/account/trades", "/account/deposits"];
   for (const path of [...lists, "/account/withdrawals"])
     assert.deepEqual(await alice.get(path), { data: [], nextCursor: null }, path);
+});
+
+test("an address book is filled over REST, also where withdrawals do not need it", async () => {
+  const [alice, bob] = await Promise.all([openTrader(server, "1"), openTrader(server, "0")]);
+  const path = "/account/withdrawal-addresses";
+  const lower = { address: ADDRESS.toLowerCase(), label: "cold" };
+  const { addedAt, usableAt, ...added } = await alice.call<WithdrawalAddress>(201, "POST", path, lower);
+  assert.deepEqual(added, { address: ADDRESS, label: "cold" });
+  assert.equal(usableAt, addedAt + 86_400_000);
+  const again = await alice.call<WithdrawalAddress>(200, "POST", path, { address: ADDRESS, label: "other" });
+  assert.deepEqual(again, { ...added, addedAt, usableAt, duplicate: true });
+  assert.deepEqual((await alice.get<WithdrawalAddressList>(path)).data, [{ ...added, addedAt, usableAt }]);
+  assert.deepEqual((await bob.get<WithdrawalAddressList>(path)).data, []);
+  await bob.refused("ADDRESS_NOT_FOUND", "DELETE", `${path}/${ADDRESS}`);
+  for (const address of [ADDRESS.replace("bD", "BD"), `0x${"0".repeat(40)}`, "0x12"])
+    await alice.refused("BAD_VALUE", "POST", path, { address, label: "wrong" });
+  await alice.refused("ADDRESS_NOT_FOUND", "DELETE", `${path}/nonsense`);
+  await alice.call(200, "DELETE", `${path}/${ADDRESS.toLowerCase()}`);
+  assert.deepEqual((await alice.get<WithdrawalAddressList>(path)).data, []);
+  await alice.call(201, "POST", "/account/withdraw", { asset: "USDC", amount: "1", address: ADDRESS });
 });
 
 test("a deposit is credited at once, once per reference, and up to the faucet's cap", () =>

@@ -70,6 +70,16 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /account/balance": { access: "READ" },
   "POST /account/deposit": { access: "TRADE", body: { asset: "USDC", amount: "1" } },
   "POST /account/withdraw": { access: "WITHDRAW", body: WITHDRAWAL },
+  "GET /account/withdrawal-addresses": { access: "READ" },
+  "POST /account/withdrawal-addresses": {
+    access: "SESSION",
+    body: { address: "0x0000000000000000000000000000000000000001", label: "x" },
+  },
+  "DELETE /account/withdrawal-addresses/:address": {
+    access: "SESSION",
+    path: "/account/withdrawal-addresses/:address",
+    foreign: "ADDRESS_NOT_FOUND",
+  },
   "GET /account/margin-call": { access: "READ" },
   "POST /account/margin-call": { access: "TRADE", body: { ratio: "0.7" } },
   "GET /account/trades": { access: "READ" },
@@ -169,6 +179,8 @@ let loggedOut: string;
 let outlived: string;
 
 const ALL = ["READ", "TRADE", "WITHDRAW"];
+/** In alice's address book. */
+const BOOKED = "0x000000000000000000000000000000000000dEaD";
 
 before(async () => {
   // Opens a session while sessions live for a second; then they live longer.
@@ -182,6 +194,7 @@ before(async () => {
   mallory = await openTrader(server);
   nobody = new Api(server.url);
   const { alice } = target;
+  await alice.call(201, "POST", "/account/withdrawal-addresses", { address: BOOKED, label: "alice's" });
   const make = async (permissions: string[], more: object = {}) =>
     (await openKey(server, alice, permissions, more)).key;
   key = await make(ALL);
@@ -206,7 +219,8 @@ after(async () => {
 
 const pathOf = (name: string): string => {
   const { path = name.replace(/^\w+ /, "") } = ENDPOINTS[name] ?? {};
-  return path.replace(":order", target.orderId).replace(":key", only.READ.apiKey).replace(":session", sessionId);
+  const ids = { ":order": target.orderId, ":key": only.READ.apiKey, ":session": sessionId, ":address": BOOKED };
+  return Object.entries(ids).reduce((filled, [name, id]) => filled.replace(name, id), path);
 };
 
 /** Every endpoint of these, with what to send. */
@@ -327,7 +341,7 @@ test("another account's ids are unknown, and none of its data is shown", async (
         } else if (access === "READ") {
           const { text, status } = await caller.request(method, pathOf(name), body);
           assert.equal(status, 200, text);
-          for (const secret of [target.orderId, alice.address, "resting"])
+          for (const secret of [target.orderId, alice.address, BOOKED, "resting"])
             assert.ok(!text.includes(`"${secret}"`), `${name} shows ${secret}: ${text}`);
         }
     }
