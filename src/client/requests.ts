@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { parseObject, responseError } from "./response.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface ClientOptions extends RetryOptions {
   /** The API's base URL, for example http://127.0.0.1:8080/v1. */

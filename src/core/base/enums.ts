@@ -97,6 +97,9 @@ export const ORDER_STATUSES = [
   "REJECTED",
 ] as const;
 
+/** Those of orders that have ended. */
+export const CLOSED_STATUSES = ["FILLED", "CANCELED", "EXPIRED", "REJECTED"] as const;
+
 /** In the book, or untriggered. */
 export const isOpenStatus = (status: number): boolean =>
   status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED || status === STATUS_UNTRIGGERED;

@@ -175,6 +175,8 @@ function parameter(name: string, place: string, required: boolean, schema: TSche
     name,
     in: place,
     required,
+    // With commas between the items.
+    ...((schema as { type?: unknown }).type === "array" && { style: "form", explode: false }),
     ...(description !== undefined && { description }),
     schema: printer.print(schema, "CLIENT"),
     // Tools fill in an example and send it, so an optional parameter has none.

@@ -112,6 +112,7 @@ function decode(text: string): string {
 
 function parseText(text: string, type: unknown, field: string): unknown {
   if (type === "integer") return parseInteger(text, field);
+  if (type === "array") return text.split(",");
   if (type !== "boolean") return text;
   if (text !== "true" && text !== "false")
     throw new ApiError("BAD_TYPE", { field, message: `${field} must be true or false.` });

@@ -1,4 +1,4 @@
-import { idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
+import { EXEC_TYPES, idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
 import { PPM_DECIMALS, printFixed } from "../../core/base/units.ts";
 import { Deposit, PrepareWithdrawal, ReadMarginCall, SetMarginCall, Withdraw } from "../../core/protocol/commands.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -184,8 +184,9 @@ export const fillsRoute = (context: Context): Route =>
     query: schema.FillsQuery,
     reply: FillList,
     errors: errorsIn("FIND_ORDER"),
-    read(query, { accountId }) {
+    read({ execType: name, ...asked }, { accountId }) {
       const { history } = context;
+      const query = { ...asked, execType: name && EXEC_TYPES.indexOf(name) };
       if (query.orderId === undefined) return history.fillsOf(accountId, query);
       const order = history.orderById(readOrderId(context, query.orderId));
       if (order?.accountId !== accountId) throw new ApiError("ORDER_NOT_FOUND", { field: "orderId" });

@@ -73,9 +73,9 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
     replies: { 200: schema.PublicTradeList },
     async handle({ call, query }) {
       const instrument = context.symbols.bySymbol(query.symbol);
-      const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;
+      const { limit = DEFAULT_LIMIT, cursor, sort, startTime, endTime } = query;
       // Very many clients may poll for the newest trades. They neither wait for the history nor make it commit sooner.
-      const isLatest = cursor === undefined && startTime === undefined && endTime === undefined;
+      const isLatest = [cursor, startTime, endTime].every((given) => given === undefined) && sort !== "ASC";
       const page =
         (isLatest ? latest(instrument.id, limit) : null) ??
         (await readPage(context, call, query, (historyQuery) => read(instrument.id, historyQuery)));

@@ -1,4 +1,4 @@
-import { idToInstrumentId } from "../../core/base/enums.ts";
+import { idToInstrumentId, ORDER_STATUSES } from "../../core/base/enums.ts";
 import { BATCH_ITEM_ERRORS, errorsIn } from "../../wire/error-codes.ts";
 import { BatchBody, BatchResults } from "../../wire/schema/batch.ts";
 import { MaxOrderSize, MaxOrderSizeQuery } from "../../wire/schema/order-size.ts";
@@ -92,7 +92,10 @@ export const orderHistoryRoute = (context: Context): Route =>
     summary: "Closed orders, the last closed first",
     query: schema.OrderHistoryQuery,
     reply: schema.OrderList,
-    read: (query, { accountId }) => context.history.ordersOf(accountId, query),
+    read({ status, ...query }, { accountId }) {
+      const statuses = status?.map((name) => ORDER_STATUSES.indexOf(name));
+      return context.history.ordersOf(accountId, { ...query, statuses });
+    },
     print: (order) => orderRecordJson(context.symbols.byId(idToInstrumentId(order.orderId)), order),
   });
 

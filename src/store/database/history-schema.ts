@@ -89,10 +89,20 @@ export type TransferRecord = MessageOf<typeof TransferRecord>;
  * An entry of a list that refers to a row of another table: a closed order and when it closed, or a transfer and when it
  * was requested. Short-lived orders are in the list themselves: see short-lived-orders.ts.
  */
-export const ReferenceRecord = defineMessage(255, "ReferenceRecord", { id: "number", time: "number" });
+export const ReferenceRecord = defineMessage(255, "ReferenceRecord", {
+  id: "number",
+  time: "number",
+  /** Of a closed order, so that a search for others need not read it; 0 = in rows from before this field, and of transfers. */
+  status: "number",
+});
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
 
-export const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
+export const referenceTo = (id: number, time: number, status = 0): ReferenceRecord => ({
+  type: ReferenceRecord.code,
+  id,
+  time,
+  status,
+});
 /** Keeps a chunk of them below 4 KB: see series.ts. */
 export const REFERENCES_PER_CHUNK = 160;
 

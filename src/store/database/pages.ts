@@ -1,4 +1,7 @@
-/** A query for at most `limit` rows of a list, newest first, from `cursor` on. */
+/** The order of a list: the oldest first (ASC), or the newest first. */
+export type Sort = "ASC" | "DESC";
+
+/** A query for at most `limit` rows of a list from `cursor` on, newest first unless `sort` says otherwise. */
 export interface PageQuery {
   /** At least 1. */
   limit: number;
@@ -7,6 +10,7 @@ export interface PageQuery {
   /** Both ends included, in ms. */
   startTime?: number | undefined;
   endTime?: number | undefined;
+  sort?: Sort | undefined;
 }
 
 export interface Page<Row> {

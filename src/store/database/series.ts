@@ -41,8 +41,8 @@ interface Chunk {
  */
 export class SeriesTable<Row extends Message> extends Table {
   /**
-   * Reads a list, newest first. `show` returns the result for a row, or null to leave it out. The numbers of `position`
-   * followed by `index` are the cursor of a page that begins with this row. Throws BadCursorError.
+   * Reads a list. `show` returns the result for a row, or null to leave it out. The numbers of `position` followed by
+   * `index` are the cursor of a page that begins with this row, in either order. Throws BadCursorError.
    */
   read<Shown>(
     list: number,
@@ -51,18 +51,23 @@ export class SeriesTable<Row extends Message> extends Table {
   ): Page<Shown> {
     const { limit, startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
+    const isAscending = query.sort === "ASC";
     const resume = query.cursor === undefined ? null : parseCursor(query.cursor, CURSOR_NUMBERS);
-    const newest = resume === null ? [list, endTime + CLOCK_SLACK_MS] : [list, ...resume.slice(0, -1)];
-    const start = this.startThrough(list, newest, throughSequence);
+    const range = isAscending ? this.ascendingFrom(list, resume, startTime) : this.descendingFrom(list, resume, query);
     const data: Shown[] = [];
     let scanned = 0;
     let nextCursor: string | null = null;
-    this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
+    this.eachValue(range, (key, rows) => {
       const [, ...position] = key as number[];
+      const [clock, sequence] = position;
+      if (isAscending && (clock > endTime + CLOCK_SLACK_MS || sequence > throughSequence)) return false;
       const view = viewOf(rows);
       const offsets = offsetsOf(view);
       const isResumed = resume?.every((number, i) => i === position.length || number === position[i]);
-      for (let i = isResumed ? Math.min(resume?.at(-1) ?? 0, offsets.length) : offsets.length; i > 0; i--) {
+      const step = isAscending ? 1 : -1;
+      let i = isAscending ? 1 : offsets.length;
+      if (isResumed) i = isAscending ? Math.max(resume?.at(-1) ?? 1, 1) : Math.min(resume?.at(-1) ?? 0, i);
+      for (; i > 0 && i <= offsets.length; i += step) {
         if (data.length === limit || scanned === MAX_ROWS_SCANNED) {
           nextCursor = printCursor([...position, i]);
           return false;
@@ -72,9 +77,25 @@ export class SeriesTable<Row extends Message> extends Table {
         if (shown !== null) data.push(shown);
       }
       // Rows of older chunks are not later than the first row of this one.
-      return position[0] >= startTime;
+      return isAscending || clock >= startTime;
     });
     return { data, nextCursor };
+  }
+
+  /** The last chunk that begins before `startTime` may hold later rows. */
+  private ascendingFrom(list: number, resume: readonly number[] | null, startTime: number): Range {
+    let start: Key = resume === null ? [list, startTime] : [list, ...resume.slice(0, -1)];
+    if (resume === null)
+      this.eachKey({ start, end: [list], reverse: true, limit: 1 }, (key) => {
+        start = key;
+      });
+    return { start, end: [list + 1] };
+  }
+
+  private descendingFrom(list: number, resume: readonly number[] | null, query: SeriesQuery): Range {
+    const { endTime = Number.MAX_SAFE_INTEGER, throughSequence = Number.MAX_SAFE_INTEGER } = query;
+    const newest = resume === null ? [list, endTime + CLOCK_SLACK_MS] : [list, ...resume.slice(0, -1)];
+    return { start: this.startThrough(list, newest, throughSequence), end: [list], reverse: true };
   }
 
   /**

@@ -28,7 +28,7 @@ export interface LedgerQuery extends PageQuery {
   instrumentId?: number | undefined;
 }
 
-/** The entries of one row of a series, newest first. A fill has two. */
+/** The entries of one row of a series, in the order of the query. A fill has two. */
 interface RowEntries {
   readonly entries: readonly LedgerEntry[];
   readonly sequence: number;
@@ -38,11 +38,11 @@ interface RowEntries {
 
 const NOTHING = { instrumentId: 0, tradeId: 0, orderId: 0, side: 0, transferId: 0, fundingTime: 0 };
 const NO_PAGE: Page<RowEntries> = { data: [], nextCursor: null };
-/** The cursor of a series without more rows. */
-const AT_END: readonly number[] = Array(CURSOR_NUMBERS).fill(0);
+/** Before the oldest row of a series. */
+const AT_OLDEST: readonly number[] = Array(CURSOR_NUMBERS).fill(0);
 
 /**
- * The changes of an account's money, newest first, merged from the series that hold them. The sum of all amounts is the
+ * The changes of an account's money, newest first unless `sort` says otherwise, merged from the series that hold them. The sum of all amounts is the
  * account's wallet balance: deposits less withdrawals, plus the results of trades, fees and funding. Margin that is set aside
  * for an isolated position stays within the account and has no entry. Throws BadCursorError.
  *
@@ -50,20 +50,22 @@ const AT_END: readonly number[] = Array(CURSOR_NUMBERS).fill(0);
  */
 export function readAccountLedger(database: Database, accountId: number, query: LedgerQuery): Page<LedgerEntry> {
   const { limit, cursor } = query;
+  const isAscending = query.sort === "ASC";
   const sources = sourcesOf(database, accountId);
   const resume = cursor === undefined ? undefined : parseCursor(cursor, sources.length * CURSOR_NUMBERS + 1);
+  const starts = sources.map((_, i) => resume?.slice(i * CURSOR_NUMBERS, (i + 1) * CURSOR_NUMBERS));
   const pages = sources.map((source, i) => {
-    const at = resume?.slice(i * CURSOR_NUMBERS, (i + 1) * CURSOR_NUMBERS);
-    return source({ ...query, cursor: at && printCursor(at) });
+    const at = starts[i];
+    return source({ ...query, cursor: at && !(isAscending && isOldest(at)) ? printCursor(at) : undefined });
   });
   const heads = pages.map(() => 0);
   const data: LedgerEntry[] = [];
   let shown = resume?.at(-1) ?? 0;
   while (data.length < limit) {
-    const source = latestOf(pages, heads);
+    const source = nextOf(pages, heads, isAscending);
     if (source === null) break;
     const head = heads[source];
-    const { entries } = must(pages[source]?.data[head], "the latest row");
+    const { entries } = must(pages[source]?.data[head], "the next row");
     const taken = entries.slice(shown, shown + limit - data.length);
     data.push(...taken);
     shown += taken.length;
@@ -74,24 +76,32 @@ export function readAccountLedger(database: Database, accountId: number, query: 
   const positions = pages.map(({ data, nextCursor }, i) => {
     const next = data[heads[i]];
     if (next !== undefined) return next.cursor;
-    return nextCursor === null ? AT_END : parseCursor(nextCursor, CURSOR_NUMBERS);
+    if (nextCursor !== null) return parseCursor(nextCursor, CURSOR_NUMBERS);
+    if (!isAscending) return AT_OLDEST;
+    // Newer rows may be added to it before the next page is read.
+    const last = data.at(-1);
+    return last === undefined ? (starts[i] ?? AT_OLDEST) : [...last.cursor.slice(0, -1), (last.cursor.at(-1) ?? 0) + 1];
   });
-  const isAtEnd = positions.every((position) => position.every((number) => number === 0));
+  const isAtEnd = pages.every(({ data, nextCursor }, i) => data[heads[i]] === undefined && nextCursor === null);
   return { data, nextCursor: isAtEnd ? null : printCursor([...positions.flat(), shown]) };
 }
 
-/** The index of the page with the latest next row. Null if there is none, or if a page must be read further to know. */
-function latestOf(pages: readonly Page<RowEntries>[], heads: readonly number[]): number | null {
-  let latest: number | null = null;
+const isOldest = (position: readonly number[]): boolean => position.every((number) => number === 0);
+
+/** The index of the page with the next row. Null if there is none, or if a page must be read further to know. */
+function nextOf(pages: readonly Page<RowEntries>[], heads: readonly number[], isAscending: boolean): number | null {
+  let found: number | null = null;
   let sequence = 0;
   for (const [i, { data, nextCursor }] of pages.entries()) {
     const next = data[heads[i]];
     if (next === undefined && nextCursor !== null) return null;
-    if (next === undefined || next.sequence < sequence) continue;
-    latest = i;
+    if (next === undefined) continue;
+    // Of two rows of a transaction, that of the later source is newer.
+    if (found !== null && (isAscending ? next.sequence >= sequence : next.sequence < sequence)) continue;
+    found = i;
     sequence = next.sequence;
   }
-  return latest;
+  return found;
 }
 
 type Source = (query: LedgerQuery) => Page<RowEntries>;
@@ -147,8 +157,9 @@ function sourceOf<Row extends Message>(
       isWithin(entry.time, query);
     return table.read(accountId, query, (row, position, index) => {
       const entries = entriesOf(row, position[1]).filter(isShown);
-      const [latest] = entries;
-      return latest === undefined ? null : { entries, sequence: latest.sequence, cursor: [...position, index] };
+      if (query.sort === "ASC") entries.reverse();
+      const [first] = entries;
+      return first === undefined ? null : { entries, sequence: first.sequence, cursor: [...position, index] };
     });
   };
 }

@@ -32,7 +32,7 @@ import { candleKey, toCandle } from "./candle-fold.ts";
 import { runsOf } from "./client-id-runs.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
-import { readOpenInterest } from "./open-interest-fold.ts";
+import { nextOpenInterest, readOpenInterest } from "./open-interest-fold.ts";
 import { closedPositionList } from "./position-fold.ts";
 
 /** With those of the first and the last minute, which are not whole. */
@@ -42,6 +42,17 @@ const GENERATIONS_PER_CALL = 128;
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
+}
+
+export interface ClosedOrderQuery extends AccountQuery {
+  /** Of STATUS_*; none = all. */
+  statuses?: readonly number[] | undefined;
+}
+
+export interface FillQuery extends AccountQuery {
+  throughSequence?: number;
+  /** Of EXEC_*. */
+  execType?: number | undefined;
 }
 
 /** A payment with its rate. */
@@ -77,7 +88,7 @@ export interface CandleQuery {
 
 /**
  * Reads the history index, which the store thread maintains. For any thread. Every call sees the latest commit. All lists are
- * newest first. Throws DatabaseCorruptError for damaged rows and BadCursorError for a bad cursor.
+ * newest first unless the query's `sort` is ASC. Throws DatabaseCorruptError for damaged rows and BadCursorError for a bad cursor.
  */
 export class History {
   private readonly database: Database;
@@ -119,24 +130,27 @@ export class History {
     return { order: undefined, olderThan: generation < 0 ? null : generation + 1 };
   }
 
-  /** The account's closed orders, the last closed first. Times are those of the closing. */
-  ordersOf(accountId: number, query: AccountQuery): Page<OrderRecord> {
+  /** The account's closed orders, in the order of their closing. Times are those of the closing. */
+  ordersOf(accountId: number, query: ClosedOrderQuery): Page<OrderRecord> {
     const { database } = this;
+    const { statuses } = query;
     database.refresh();
     return database.closedOrders.read(accountId, query, (entry) => {
       const isShortLived = entry.type === OrderRecord.code;
       const [id, time] = isShortLived ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
       if (!isOf(query, id) || !isWithin(time, query)) return null;
-      return isShortLived ? entry : database.orders.require(id);
+      if (statuses !== undefined && entry.status !== 0 && !statuses.includes(entry.status)) return null;
+      const order = isShortLived ? entry : database.orders.require(id);
+      return statuses === undefined || statuses.includes(order.status) ? order : null;
     });
   }
 
   /** The account's fills, without those after `throughSequence`. */
-  fillsOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FillRecord> {
+  fillsOf(accountId: number, query: FillQuery): Page<FillRecord> {
     this.database.refresh();
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     return this.database.fills.read(accountId, query, (fill) =>
-      isOf(query, fill.tradeId) && isWithin(fill.time, query) && fill.sequence <= throughSequence ? fill : null,
+      isWanted(query, fill) && fill.sequence <= throughSequence ? fill : null,
     );
   }
 
@@ -151,13 +165,13 @@ export class History {
   }
 
   /** The fills up to the order's last change. They are complete if they add up to its filled quantity. */
-  fillsOfOrder(order: OrderRecord, query: AccountQuery): Page<FillRecord> {
+  fillsOfOrder(order: OrderRecord, query: FillQuery): Page<FillRecord> {
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
     const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     const lifetime = { startTime: Math.max(startTime, createdAt), endTime: Math.min(endTime, updatedAt) };
     this.database.refresh();
     return this.database.fills.read(accountId, { ...query, ...lifetime, throughSequence: sequence }, (fill) =>
-      fill.orderId === orderId && isOf(query, orderId) && isWithin(fill.time, query) ? fill : null,
+      fill.orderId === orderId && isWanted(query, fill) ? fill : null,
     );
   }
 
@@ -188,13 +202,16 @@ export class History {
 
   /** The symbol's funding rates. Times are the ends of the intervals. */
   fundingRatesOf(instrumentId: number, query: PageQuery): Page<FundingRateRecord> {
-    const { limit, cursor, startTime = 0, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
-    const [resume = endTime] = cursor === undefined ? [] : parseCursor(cursor, 1);
-    const start = fundingRateKey(instrumentId, Math.min(resume, endTime));
-    const end = fundingRateKey(instrumentId, startTime - 1);
+    const { limit, cursor, sort, startTime = 0, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
+    const isAscending = sort === "ASC";
+    const [resume] = cursor === undefined ? [] : parseCursor(cursor, 1);
+    const [first, last] = isAscending ? [startTime, endTime + 1] : [endTime, startTime - 1];
+    const from = resume === undefined ? first : isAscending ? Math.max(resume, first) : Math.min(resume, first);
+    const start = fundingRateKey(instrumentId, from);
+    const end = fundingRateKey(instrumentId, last);
     this.database.refresh();
     const data: FundingRateRecord[] = [];
-    this.database.fundingRates.each({ start, end, reverse: true, limit: limit + 1 }, (_key, rate) => {
+    this.database.fundingRates.each({ start, end, reverse: !isAscending, limit: limit + 1 }, (_key, rate) => {
       data.push(rate);
     });
     const next = data.length > limit ? data.pop() : undefined;
@@ -208,6 +225,7 @@ export class History {
   openInterestOf(instrumentId: number, query: OpenInterestQuery, now: number): Page<OpenInterest> {
     const { limit, interval, cursor, startTime = 0, endTime = now } = query;
     this.database.refresh();
+    if (query.sort === "ASC") return readOpenInterestAscending(this.database, instrumentId, query, now);
     const data: OpenInterest[] = [];
     // Rows that begin here or later are beyond the end of the query, or are newer than the cursor.
     let before = endTime < now ? openTimeOf(interval, endTime) : now + 1;
@@ -299,10 +317,40 @@ export class History {
 const isOf = ({ instrumentId }: AccountQuery, id: number): boolean =>
   instrumentId === undefined || idToInstrumentId(id) === instrumentId;
 
-/** A page from a cursor of tradeCursor(), or from one of the table itself. */
+function readOpenInterestAscending(
+  database: Database,
+  instrumentId: number,
+  query: OpenInterestQuery,
+  now: number,
+): Page<OpenInterest> {
+  const { limit, interval, cursor, startTime = 0, endTime = now } = query;
+  const data: OpenInterest[] = [];
+  // The interval that ends at startTime has its row at that time.
+  let from = openTimeOf(interval, Math.max(startTime - 1, 0));
+  if (cursor !== undefined) from = Math.max(from, ...parseCursor(cursor, 1));
+  for (;;) {
+    const next = nextOpenInterest(database, instrumentId, from);
+    if (next === undefined || next.openTime > now) break;
+    const closeTime = closeTimeOf(interval, openTimeOf(interval, next.openTime));
+    const time = Math.min(closeTime + 1, now);
+    if (time > endTime) break;
+    if (data.length === limit) return { data, nextCursor: printCursor([from]) };
+    const newest = readOpenInterest(database, instrumentId, Math.min(closeTime, now) + 1) ?? next;
+    const { openInterestLots, markTicks } = newest;
+    data.push({ time, openInterestLots, markTicks });
+    from = closeTime + 1;
+  }
+  return { data, nextCursor: null };
+}
+
+const isWanted = (query: FillQuery, { tradeId, time, execType }: FillRecord): boolean =>
+  isOf(query, tradeId) && isWithin(time, query) && (query.execType === undefined || execType === query.execType);
+
+/** A page from a cursor of tradeCursor(), or from one of the table itself. The former only go towards older trades. */
 function readTrades(table: SeriesTable<TradeRecord>, instrumentId: number, query: PageQuery): Page<TradeRecord> {
   const within = (trade: TradeRecord) => (isWithin(trade.time, query) ? trade : null);
-  if (query.cursor?.split(".").length !== TRADE_CURSOR_NUMBERS) return table.read(instrumentId, query, within);
+  if (query.sort === "ASC" || query.cursor?.split(".").length !== TRADE_CURSOR_NUMBERS)
+    return table.read(instrumentId, query, within);
   const [time, sequence, tradeId] = parseCursor(query.cursor, TRADE_CURSOR_NUMBERS);
   const { limit, startTime, endTime = time } = query;
   const older = { limit, startTime, endTime: Math.min(endTime, time), throughSequence: sequence };

@@ -100,5 +100,20 @@ export function readOpenInterest(
   return newest;
 }
 
+/** The oldest row that begins at the time `from` or later, in ms. */
+export function nextOpenInterest(
+  database: Database,
+  instrumentId: number,
+  from: number,
+): OpenInterestRecord | undefined {
+  let oldest: OpenInterestRecord | undefined;
+  const start = openInterestKey(instrumentId, from);
+  const end = openInterestKey(instrumentId, Number.MAX_SAFE_INTEGER);
+  database.openInterest.each({ start, end, limit: 1 }, (_key, record) => {
+    oldest = record;
+  });
+  return oldest;
+}
+
 /** Stands before every interval. It is never changed, since every time is later. */
 const BEGIN: OpenInterestRecord = { ...blank(OpenInterestRecord), openTime: -1 };

@@ -78,7 +78,7 @@ export class OrderFold implements OrderStore {
       this.openOrders.delete(order.orderId);
       const isShortLived = this.shortLived.ended(batch, order, position);
       if (!isShortLived) batch.put(database.orders, order.orderId, order);
-      const entry = isShortLived ? order : referenceTo(order.orderId, this.time);
+      const entry = isShortLived ? order : referenceTo(order.orderId, this.time, order.status);
       this.closedOrders.append(batch, order.accountId, position, entry);
     }
     endedOrders.length = 0;

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
+import { ExecType } from "./orders.ts";
 import {
   Address,
   Asset,
@@ -7,9 +8,9 @@ import {
   DecimalOut,
   Id,
   listOf,
+  listQuery,
   nullable,
   object,
-  pageQuery,
   Reference,
   Sequence,
   SymbolName,
@@ -73,9 +74,10 @@ export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
 export const FillsQuery = object({
   symbol: Type.Optional(SymbolName),
   orderId: Type.Optional(Id("Only fills of this order.")),
-  ...pageQuery,
+  execType: Type.Optional(ExecType),
+  ...listQuery,
 });
-export const TransfersQuery = object(pageQuery);
+export const TransfersQuery = object(listQuery);
 const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
   description:
     "WITHDRAWAL: debited when it is requested. REALIZED_PNL: profit or loss of a fill or of auto-deleveraging, before fees. " +
@@ -86,7 +88,7 @@ const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
 export const LedgerQuery = object({
   type: Type.Optional(LedgerType),
   symbol: Type.Optional(SymbolName),
-  ...pageQuery,
+  ...listQuery,
 });
 
 const PriceOrNull = (description: string, example: string) => nullable(DecimalOut(description, example));

@@ -5,6 +5,7 @@ import {
   DecimalOut,
   Id,
   listOf,
+  listQuery,
   MAX_DEPTH,
   nullable,
   object,
@@ -27,7 +28,7 @@ export const OrderBookQuery = object({
     }),
   ),
 });
-export const TradesQuery = object({ symbol: SymbolName, ...pageQuery });
+export const TradesQuery = object({ symbol: SymbolName, ...listQuery });
 export const KlinePriceType = Type.Enum(PRICE_TYPES, {
   default: "LAST",
   description:

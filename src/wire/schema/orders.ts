@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import {
+  CLOSED_STATUSES,
   EXEC_TYPES,
   MARGIN_MODES,
   ORDER_CREATORS,
@@ -21,9 +22,9 @@ import {
   Id,
   Limit,
   listOf,
+  listQuery,
   nullable,
   object,
-  pageQuery,
   Reference,
   Sequence,
   SignedDecimal,
@@ -274,7 +275,30 @@ export const OpenOrdersQuery = object({
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
 });
-export const OrderHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+/** Of a fill. */
+export const ExecType = Type.Enum(EXEC_TYPES, {
+  description:
+    "TRADE: an order of the account traded. LIQUIDATION with liquidity TAKER: the exchange liquidated a part of the " +
+    "position, in the book or, without an order, outside of it. LIQUIDATION with MAKER: an order of the account traded " +
+    "with another account that was liquidated. ADL: auto-deleveraging closed a part of the position, because another " +
+    "account was liquidated.",
+});
+
+const ClosedStatus = Type.Enum(CLOSED_STATUSES);
+export const OrderHistoryQuery = object({
+  symbol: Type.Optional(SymbolName),
+  status: Type.Optional(
+    Type.Array(ClosedStatus, {
+      minItems: 1,
+      maxItems: 4,
+      description:
+        "Only orders that ended with one of these, with commas between. A request examines some thousand orders: if few match, " +
+        "a page may be short while a cursor follows.",
+      examples: [["FILLED"]],
+    }),
+  ),
+  ...listQuery,
+});
 export const CancelAllQuery = object({ symbol: Type.Optional(SymbolName), side: Type.Optional(Side) });
 
 export const CancelAfterBody = object({
@@ -377,13 +401,7 @@ export const Fill = object(
     ),
     liquidity: Type.Enum(["MAKER", "TAKER"], { examples: ["TAKER"] }),
     realizedPnl: DecimalOut("Profit or loss of the part that reduced a position, before fees.", "0"),
-    execType: Type.Enum(EXEC_TYPES, {
-      description:
-        "TRADE: an order of the account traded. LIQUIDATION with liquidity TAKER: the exchange liquidated a part of the " +
-        "position, in the book or, without an order, outside of it. LIQUIDATION with MAKER: an order of the account traded " +
-        "with another account that was liquidated. ADL: auto-deleveraging closed a part of the position, because another " +
-        "account was liquidated.",
-    }),
+    execType: ExecType,
     positionSize: DecimalOut("Position after the fill. Negative: short.", "0.004"),
     time: Time("When the trade happened."),
     sequence: Sequence,

@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { CLOSE_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
-import { DecimalOut, Id, listOf, nullable, object, pageQuery, Sequence, SymbolName, Time } from "./scalars.ts";
+import { DecimalOut, Id, listOf, listQuery, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
-export const PositionHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+export const PositionHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
 
 export const ClosedPosition = object(
   {

@@ -6,24 +6,24 @@ import {
   Cursor,
   DecimalOut,
   listOf,
+  listQuery,
   nullable,
   object,
-  pageQuery,
   Sequence,
   SymbolName,
   Time,
 } from "./scalars.ts";
 
-export const FundingQuery = object({ symbol: SymbolName, ...pageQuery });
-export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
-export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+export const FundingQuery = object({ symbol: SymbolName, ...listQuery });
+export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
+export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
 export const OpenInterestQuery = object({ symbol: Type.Optional(SymbolName) });
 export const OpenInterestHistoryQuery = object({
   symbol: SymbolName,
   interval: Type.Enum(OPEN_INTEREST_INTERVALS, {
     description: "The list has one row for the end of each interval. In UTC.",
   }),
-  ...pageQuery,
+  ...listQuery,
 });
 
 const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));

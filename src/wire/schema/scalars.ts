@@ -138,6 +138,16 @@ export const pageQuery = {
   endTime: Type.Optional(EndTime),
 };
 
+const Sort = Type.Enum(["ASC", "DESC"], {
+  default: "DESC",
+  description:
+    "The order of the rows. ASC: the oldest first, from startTime on. DESC: the newest first, from endTime back. Send it with " +
+    "each cursor, too.",
+});
+
+/** Query parameters of a list that can be read in both directions. */
+export const listQuery = { ...pageQuery, sort: Type.Optional(Sort) };
+
 const NextCursor = nullable(Cursor, {
   description:
     "Send it as `cursor` to get the next page. Null: this is the last page. With a filter, a page may have fewer rows than " +

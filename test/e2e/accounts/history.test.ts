@@ -67,6 +67,15 @@ test("order history pages are newest first, without duplicates or gaps", async (
   );
   assert.deepEqual(await ids(`?startTime=${Date.now() + 60_000}`, 3), []);
 
+  // From the other end, and by how they ended.
+  for (const limit of [4, 1000]) assert.deepEqual(await ids("?sort=ASC", limit), closed.toReversed());
+  assert.deepEqual(
+    await ids(`?sort=ASC&startTime=${from}&endTime=${to}`, 3),
+    inside.map((order) => order.orderId).toReversed(),
+  );
+  assert.deepEqual(await ids("?status=CANCELED,EXPIRED", 7), closed);
+  assert.deepEqual(await ids("?status=FILLED", 7), []);
+
   // A cursor keeps its place while newer orders come.
   const first = await alice.history("?limit=10");
   const late = await alice.buy("0.1", "64000");
@@ -77,7 +86,17 @@ test("order history pages are newest first, without duplicates or gaps", async (
     closed.slice(0, 20),
   );
 
-  for (const query of ["limit=0", "limit=1001", "limit=x", "cursor=x", "cursor=1", "cursor=1.2.3.4.5", "since=1"])
+  for (const query of [
+    "limit=0",
+    "limit=1001",
+    "limit=x",
+    "cursor=x",
+    "cursor=1",
+    "cursor=1.2.3.4.5",
+    "since=1",
+    "status=NEW",
+    "sort=1",
+  ])
     assert.equal((await alice.request("GET", `/orders/history?${query}`)).status, 400, query);
   await bob.cancelAll();
 });
@@ -127,6 +146,9 @@ test("fills and transfers are paged", async () => {
     );
   }
   assert.deepEqual((await alice.fills("?symbol=ETH-PERP")).data, []);
+  const forwards = await allPages<Fill>(alice, "/account/trades?sort=ASC&execType=TRADE", 4);
+  assert.deepEqual(forwards.toReversed(), (await alice.fills("?limit=1000")).data);
+  assert.deepEqual((await alice.fills("?execType=LIQUIDATION")).data, []);
 });
 
 test("an order that fills against many makers shows all fills in its reply, its history and its duplicate", async () => {

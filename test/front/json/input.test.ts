@@ -6,7 +6,7 @@ import { declaredRoutes } from "../../../src/reference/declared.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { ChallengeBody, CreateKeyBody, LoginBody } from "../../../src/wire/schema/auth.ts";
 import { KlinesQuery } from "../../../src/wire/schema/market.ts";
-import { PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
+import { OrderHistoryQuery, PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
 
 const GOOD = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65000.5", quantity: "0.01" };
 
@@ -183,7 +183,7 @@ test("addresses and signatures must match their patterns", () => {
   for (const bad of ["", "0x", address.slice(2), `${address}0`, address.replace("a", "g"), ` ${address}`])
     assertRefused(() => challenge.check({ address: bad }), "BAD_VALUE", "address", bad);
   const login = new Input(LoginBody);
-  for (const bad of ["", "0x", `0x${"0".repeat(128)}`, `0x${"0".repeat(132)}`, "0".repeat(130), `0x${"g".repeat(130)}`])
+  for (const bad of ["", "0x", `0x${"0".repeat(126)}`, `0x${"0".repeat(132)}`, "0".repeat(130), `0x${"g".repeat(130)}`])
     assertRefused(() => login.check({ message: "m", signature: bad }), "BAD_VALUE", "signature", bad);
 });
 
@@ -194,6 +194,22 @@ test("a query is read strictly: integers as numbers, escapes decoded", () => {
     limit: 5,
     startTime: 0,
   });
+});
+
+test("a list in a query has commas between its items, and the error names the wrong one", () => {
+  const orders = new Input(OrderHistoryQuery);
+  assert.deepEqual(orders.readQuery("status=FILLED,CANCELED&sort=ASC"), {
+    status: ["FILLED", "CANCELED"],
+    sort: "ASC",
+  });
+  for (const [query, field] of [
+    ["status=", "status.0"],
+    ["status=FILLED,NEW", "status.1"],
+    ["status=FILLED%2C", "status.1"],
+    [`status=${"FILLED,".repeat(4)}FILLED`, "status"],
+    ["sort=asc", "sort"],
+  ] as const)
+    assertRefused(() => orders.readQuery(query), "BAD_VALUE", field, query);
 });
 
 const BAD_QUERIES: [query: string, code: ErrorCode, field: string | undefined][] = [

@@ -12,7 +12,7 @@ import { History } from "../../../src/store/history/history.ts";
 import { HistoryFold, readIndex } from "../../../src/store/history/history-fold.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { countReads } from "../support/count-reads.ts";
-import { allPages, assertEqual } from "../support/history-checks.ts";
+import { allPages, assertEqual, pagesOf } from "../support/history-checks.ts";
 import {
   event,
   HistoryModel,
@@ -191,7 +191,7 @@ test("orders of many batches share chunks, and a cursor from before its chunk gr
   }
   assert.ok(database.closedOrders.verify() <= 4, "values");
   const serials = (from?: string) =>
-    allPages(7, ({ limit, cursor = from }) => history.ordersOf(ALICE, { limit, cursor })).map(
+    pagesOf(7, "DESC", ({ limit, cursor = from }) => history.ordersOf(ALICE, { limit, cursor })).map(
       ({ orderId }) => (orderId - 1) / 256,
     );
   assert.deepEqual(
@@ -382,7 +382,7 @@ test("a filter that rejects almost everything searches in steps and finds its ro
       found.map(({ orderId }) => orderId),
       [enums.serialToId(9, 7)],
     );
-    assert.equal(pages, 4);
+    assert.equal(pages, 2 * 4, "four from each end");
   });
 });
 
@@ -444,4 +444,41 @@ test("a reader sees each commit at once, even within one event-loop iteration", 
   }
   await reader.close();
   await writer.close();
+});
+
+test("one filled order behind 2000 canceled ones is on the first page, and its search reads no canceled order", async () => {
+  const bob = ALICE + 1;
+  const events = [placed(1), placed(2, { accountId: bob })];
+  const sides = { takerOrderId: enums.serialToId(2, 1), takerAccountId: bob, makerOrderId: enums.serialToId(1, 1) };
+  events.push(event(Traded, { tradeId: 257, ...sides, makerAccountId: ALICE, quantityLots: 5, priceTicks: 1 }));
+  const serials = Array.from({ length: 2000 }, (_, i) => i + 3);
+  for (const serial of serials) events.push(placed(serial));
+  for (const serial of serials) events.push(closed(serial));
+  const transactions = transactionsOf(events);
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  // No order ends in the batch that placed it, so each is a row of its own.
+  foldTransactions(fold, transactions.slice(0, 2003));
+  foldTransactions(fold, transactions.slice(2003));
+  const history = new History(database);
+  const query = { limit: 1, statuses: [enums.STATUS_FILLED] };
+  const found: (number | undefined)[] = [];
+  const reads = countReads(database)(() => found.push(history.ordersOf(ALICE, query).data[0]?.orderId));
+  assert.deepEqual(found, [257]);
+  assert.ok(reads < 200, `${reads} reads`);
+  await database.close();
+});
+
+test("rows that are added while a list is read from its beginning follow on the next pages", async () => {
+  const transactions = transactionsOf([1, 2, 3, 4].flatMap((serial) => [placed(serial), closed(serial)]));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const history = new History(database);
+  foldTransactions(fold, transactions.slice(0, 4));
+  const first = history.ordersOf(ALICE, { limit: 1, sort: "ASC" });
+  foldTransactions(fold, transactions.slice(4));
+  const rest = history.ordersOf(ALICE, { limit: 9, sort: "ASC", cursor: first.nextCursor ?? "" });
+  const serials = [...first.data, ...rest.data].map(({ orderId }) => (orderId - 1) / 256);
+  assert.deepEqual([serials, rest.nextCursor], [[1, 2, 3, 4], null]);
+  await database.close();
 });

@@ -1,18 +1,34 @@
 import assert from "node:assert/strict";
-import { idToInstrumentId } from "../../../src/core/base/enums.ts";
+import {
+  EXEC_LIQUIDATION,
+  EXEC_TRADE,
+  idToInstrumentId,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_REJECTED,
+} from "../../../src/core/base/enums.ts";
 import { hasCandles, INTERVALS, PRICE_TYPES } from "../../../src/core/market-data/candles.ts";
 import type { TransferKind } from "../../../src/core/protocol/payloads.ts";
 import { isOpen } from "../../../src/store/database/history-schema.ts";
-import { type Page, type PageQuery, tradeCursor } from "../../../src/store/database/pages.ts";
+import { type Page, type PageQuery, type Sort, tradeCursor } from "../../../src/store/database/pages.ts";
 import type { History } from "../../../src/store/history/history.ts";
 import { ACCOUNTS, type HistoryModel, INSTRUMENT_IDS } from "./history-model.ts";
 
-/** All pages of a list, one after the other. */
+/** All pages of a list, one after the other. They must be the same from both ends. */
 export function allPages<Row>(limit: number, read: (query: PageQuery) => Page<Row>): Row[] {
+  const rows = pagesOf(limit, "DESC", read);
+  assert.deepEqual(pagesOf(limit, "ASC", read), rows.toReversed(), "oldest first");
+  return rows;
+}
+
+/** From this end only. */
+export function pagesOf<Row>(limit: number, sort: Sort, read: (query: PageQuery) => Page<Row>): Row[] {
   const rows: Row[] = [];
   let cursor: string | undefined;
   do {
-    const page = read({ limit, cursor });
+    const page = read({ limit, cursor, sort });
     assert.ok(page.data.length <= limit);
     rows.push(...page.data);
     cursor = page.nextCursor ?? undefined;
@@ -45,14 +61,20 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
       allPages(limit(), (query) => history.ordersOf(accountId, { ...query, ...filter })),
       orders.toReversed(),
     );
+    for (const statuses of [[STATUS_FILLED], [STATUS_CANCELED, STATUS_EXPIRED, STATUS_REJECTED], [STATUS_NEW]])
+      assert.deepEqual(
+        allPages(limit(), (query) => history.ordersOf(accountId, { ...query, ...filter, statuses })),
+        orders.filter(({ status }) => statuses.includes(status)).toReversed(),
+      );
     const fills = model.fills
       .filter((fill) => fill.accountId === accountId)
       .map(({ accountId: _accountId, ...fill }) => fill)
       .toReversed();
-    assert.deepEqual(
-      allPages(limit(), (query) => history.fillsOf(accountId, { ...query, ...filter })),
-      fills.filter((fill) => isIn(fill.tradeId, fill.time)),
-    );
+    for (const execType of [undefined, EXEC_TRADE, EXEC_LIQUIDATION])
+      assert.deepEqual(
+        allPages(limit(), (query) => history.fillsOf(accountId, { ...query, ...filter, execType })),
+        fills.filter((fill) => isIn(fill.tradeId, fill.time) && fill.execType === (execType ?? fill.execType)),
+      );
     for (const order of orders.slice(-5)) {
       assert.deepEqual(
         allPages(limit(), (query) => history.fillsOfOrder(order, query)),
@@ -84,7 +106,7 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
     const first = trades[from];
     if (first !== undefined)
       assert.deepEqual(
-        allPages(limit(), ({ limit, cursor = tradeCursor(first) }) =>
+        pagesOf(limit(), "DESC", ({ limit, cursor = tradeCursor(first) }) =>
           history.tradesOf(instrumentId, { limit, cursor }),
         ),
         trades.slice(from),
