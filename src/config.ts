@@ -12,9 +12,11 @@ import { compileInstrument, type Instrument } from "./core/protocol/instrument.t
 export { ConfigError } from "./config/error.ts";
 
 /** The settings of one run, checked by themselves and against each other. Plain data that can be sent to a thread. */
-export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed" | "allowedOrigins">> {
+export interface Config
+  extends Readonly<Omit<Settings, "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins">> {
   /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
+  readonly minDepositQuanta: Quanta;
   /** The amount that the faucet gives the insurance fund at the first start. At most its cap. */
   readonly insuranceSeedQuanta: Quanta;
   /** The web sites whose pages may send requests; empty = all. */
@@ -106,15 +108,16 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
 /** Checks the settings against each other and derives the rest of the configuration. */
 function combine(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
-  const { faucetCap, insuranceSeed, allowedOrigins, ...rest } = settings;
+  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, ...rest } = settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
+  const minDepositQuanta = Math.min(faucetCapQuanta, quantaOf("minDeposit", minDeposit));
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
   const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
   checkInstruments(rest.instruments);
   const ageBound = { maxIndexAgeMs, isOperator: rest.priceSource === "operator" };
   const instruments = rest.instruments.map((setting) => makeSafe(setting, ageBound));
   const config: Config = {
-    ...{ ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta },
+    ...{ ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, minDepositQuanta, insuranceSeedQuanta },
     allowedOrigins: parseOrigins(allowedOrigins),
   };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)

@@ -83,7 +83,11 @@ test("flags override the environment, which overrides the file, which overrides 
   const path = file({ port: 1, host: "file", seed: 5, bots: "off", rateLimit: "off", faucetCap: "0.5" });
   const rows: [args: string[], env: Record<string, string>, expected: Partial<Config>][] = [
     [[], {}, { port: 8080, host: "127.0.0.1" }],
-    [["--config", path], {}, { port: 1, host: "file", bots: false, rateLimit: "off", faucetCapQuanta: 500_000 }],
+    [
+      ["--config", path],
+      {},
+      { port: 1, host: "file", bots: false, rateLimit: "off", faucetCapQuanta: 500_000, minDepositQuanta: 500_000 },
+    ],
     [[], { PERPD_CONFIG: path }, { port: 1, host: "file" }],
     [["--config", path], { PERPD_CONFIG: "/nowhere" }, { port: 1 }],
     [["--config", path], { PERPD_PORT: "2" }, { port: 2, host: "file" }],
@@ -141,6 +145,7 @@ test("invalid settings are refused, and the message names the setting and what i
     [[], { PERPD_SEGMENT_BYTES: "70000" }, /a multiple of 4096/],
     [[], { PERPD_FAUCET_CAP: "-1" }, /PERPD_FAUCET_CAP: "-1" is not an amount of USDC/],
     [[], { PERPD_FAUCET_CAP: "0.0000001" }, /more than 6 decimals/],
+    [[], { PERPD_MIN_DEPOSIT: "x" }, /PERPD_MIN_DEPOSIT: "x" is not an amount of USDC/],
     [["--config", "/nowhere.json"], {}, /cannot read the configuration file \/nowhere.json: ENOENT/],
     [["--config", file("{")], {}, /is not JSON/],
     [["--config", file([])], {}, /must hold a JSON object of settings/],

@@ -71,6 +71,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   LEVERAGE_OUT_OF_RANGE: ccxt.BadRequest,
   REFERENCE_REUSED: ccxt.BadRequest,
   DEPOSIT_CAP: ccxt.BadRequest,
+  DEPOSIT_TOO_SMALL: ccxt.BadRequest,
   KEY_NOT_FOUND: ccxt.BadRequest,
   SESSION_NOT_FOUND: ccxt.BadRequest,
   NOT_FOUND: ccxt.BadRequest,

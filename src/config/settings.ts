@@ -339,6 +339,14 @@ export const SETTINGS = Type.Object(
         description: "maximum amount in USDC that the faucet credits per account and day",
       }),
     ),
+    minDeposit: Type.String(
+      setting({
+        default: "1",
+        pattern: DECIMAL_PATTERN,
+        expected: 'an amount of USDC such as "1"',
+        description: "smallest deposit of a customer, in USDC; at most faucetCap",
+      }),
+    ),
     insuranceSeed: Type.String(
       setting({
         default: "1000000",

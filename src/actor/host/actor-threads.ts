@@ -135,6 +135,7 @@ export class ActorThreads {
       instruments: [...config.instruments],
       ledger: {
         faucetCapQuanta: config.faucetCapQuanta,
+        minDepositQuanta: config.minDepositQuanta,
         withdrawalDelayMs: config.withdrawalDelayMs,
         withdrawalAddressBook: config.withdrawalAddressBook,
         withdrawalAddressHoldMs: config.withdrawalAddressHoldMs,

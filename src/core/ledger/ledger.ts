@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { must, unreachable } from "../../assert.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
-import { GATE, GATE_REASONS, LEDGER } from "../base/enums.ts";
+import { GATE, GATE_REASONS, isCustomer, LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 import type { Actor, SnapshotReader, SnapshotWriter, Transaction } from "../protocol/actor.ts";
@@ -61,6 +61,8 @@ import { MAX_WITHDRAWAL_ADDRESSES } from "./withdrawal-addresses.ts";
 export interface LedgerSettings {
   /** The most that the faucet credits an account on one UTC day. */
   faucetCapQuanta: Quanta;
+  /** Of customers. Default: 0. */
+  minDepositQuanta?: Quanta;
   /** How long a withdrawal waits before it is sent, and again before it is completed. */
   withdrawalDelayMs: number;
   /** For tests. Default: RECENT_TRANSFERS. */
@@ -260,6 +262,9 @@ export class LedgerActor implements Actor {
         limitQuanta: MAX_BALANCE_QUANTA,
         availableQuanta: Math.max(0, room),
       });
+    const { minDepositQuanta = 0 } = this.settings;
+    if (amountQuanta < minDepositQuanta && isCustomer(accountId))
+      return refuse(transaction, "DEPOSIT_TOO_SMALL", "amount", { limitQuanta: minDepositQuanta });
     const transferId = this.state.transfers.nextTransferId;
     this.applyAndEmit(transaction, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
     this.state.refresh(accountId);

@@ -241,6 +241,12 @@ export const ENGINE_ERRORS = {
     remedy: "Deposit at most details.available.",
     groups: ["DEPOSIT"],
   },
+  DEPOSIT_TOO_SMALL: {
+    status: 422,
+    problem: "The deposit is smaller than the exchange takes.",
+    remedy: "Deposit at least details.limit.",
+    groups: ["DEPOSIT"],
+  },
   TOO_MANY_TRANSFERS: {
     status: 422,
     problem: "The account has too many withdrawals in progress, or all accounts together have too many transfers.",

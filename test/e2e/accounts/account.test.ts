@@ -94,6 +94,10 @@ test("a deposit is credited at once, once per reference, and up to the faucet's 
     await alice.deposit("1");
     assert.equal((await alice.balance()).walletBalance, "1002.000001");
 
+    const small = { asset: "USDC", amount: "0.999999" };
+    const dust = await alice.refused("DEPOSIT_TOO_SMALL", "POST", "/account/deposit", small);
+    assert.deepEqual([dust.field, dust.details], ["amount", { limit: "1" }]);
+
     const over = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: FAUCET_CAP });
     assert.deepEqual(over.details, { limit: FAUCET_CAP, available: "998997.999999" });
     await alice.deposit("998997.999999");

@@ -98,7 +98,7 @@ test("transfers and key creation cost as much as logins", async () => {
   const alice = await openTrader(server);
   const address = alice.address;
   for (const [path, body] of [
-    ["/account/deposit", { asset: "USDC", amount: "0.000001" }],
+    ["/account/deposit", { asset: "USDC", amount: "1" }],
     ["/account/withdraw", { asset: "USDC", amount: "0.000001", address }],
     ["/auth/keys", { label: "one more", permissions: ["READ"] }],
   ] as const) {

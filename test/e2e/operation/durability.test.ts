@@ -10,6 +10,7 @@ import type {
   PlacedOrder,
   Transfer,
 } from "../../../src/client/types.ts";
+import { RECENT_TRANSFERS } from "../../../src/core/ledger/transfer-book.ts";
 import { Api } from "../support/api.ts";
 import { assertUnchanged } from "../support/funding.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -77,6 +78,10 @@ test("after each of three kill -9 everything is as before", async () => {
   await alice.cancel((await alice.buy("0.1", "64000")).orderId);
   await alice.buy("0.2", "64000", { clientOrderId: "b" });
   const deposit = await alice.deposit("12.5", "gift");
+  // So many later transfers that this one leaves the ledger's memory.
+  const carol = await openTrader(server);
+  for (let i = 0; i < RECENT_TRANSFERS; i += 100)
+    await Promise.all(Array.from({ length: 100 }, () => carol.deposit("1")));
   const key = await alice.call<CreatedApiKey>(201, "POST", "/auth/keys", {
     label: "k",
     permissions: ["READ", "TRADE"],
@@ -116,6 +121,7 @@ test("after each of three kill -9 everything is as before", async () => {
   await later.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...body, symbol: "ETH-PERP" });
   const gift = { asset: "USDC", amount: "12.5", reference: "gift" };
   assert.deepEqual(await later.call<Transfer>(200, "POST", "/account/deposit", gift), { ...deposit, duplicate: true });
+  await later.refused("REFERENCE_REUSED", "POST", "/account/deposit", { ...gift, amount: "12" });
 
   // And it goes on: ids and sequences where they were.
   const next = await later.buy("0.05", "65000");
