@@ -19,6 +19,8 @@ import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/exchange/symbol-mark
 import { Transfers } from "./front/exchange/transfers.ts";
 import { authorityOf } from "./front/http/addresses.ts";
 import type { Call } from "./front/http/call.ts";
+import type { ConnectionLimit } from "./front/http/connection-counts.ts";
+import { maxOpenConnections } from "./front/http/open-files.ts";
 import { Origins } from "./front/http/origins.ts";
 import { listen, type Server } from "./front/http/server.ts";
 import type { SocketHandlers } from "./front/http/sockets.ts";
@@ -91,7 +93,9 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     sockets: webSocketApi,
     log,
     origins: originsOf(config),
+    connectionLimit: connectionLimitOf(config, limits),
   });
+  warnOfFewConnections(config, limits, log);
   let ready = false;
   const authority = authorityOf(config.host, server.port);
   const context = createContext(parts, caches, authority, () => ready);
@@ -117,6 +121,23 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     },
     closeDatabase: () => database.close(),
   };
+}
+
+function connectionLimitOf({ maxConnectionsPerAddress }: Config, limits: Limits | null): ConnectionLimit | null {
+  return limits === null ? null : { max: maxConnectionsPerAddress, covers: (address) => limits.covers(address) };
+}
+
+/** With fewer, two or three addresses within their limits could take all connections. */
+const MIN_FULL_ADDRESSES = 4;
+
+function warnOfFewConnections(config: Config, limits: Limits | null, log: Logger): void {
+  const perAddress = config.maxConnectionsPerAddress + config.maxSocketsPerAddress;
+  const connections = maxOpenConnections();
+  if (limits === null || connections >= MIN_FULL_ADDRESSES * perAddress) return;
+  log.warn(
+    { connections, perAddress },
+    "few addresses can take all connections: raise the limit of open files (ulimit -n, LimitNOFILE), or lower maxConnectionsPerAddress and maxSocketsPerAddress",
+  );
 }
 
 /** The listener of operators has no WebSocket. */

@@ -207,6 +207,15 @@ export const SETTINGS = Type.Object(
         description: "open WebSockets per network address, where rate limits apply",
       }),
     ),
+    maxConnectionsPerAddress: Type.Integer(
+      setting({
+        default: 200,
+        minimum: 1,
+        maximum: 1_000_000,
+        description:
+          "open HTTP connections per network address that are no WebSockets, where rate limits apply; on Linux only",
+      }),
+    ),
     accountRate: Type.Integer(
       setting({
         // An account is never removed, so a client with thousands of wallets could use up maxAccounts.

@@ -3,6 +3,7 @@ import { MAX_BATCH_ITEMS } from "../../wire/schema/batch.ts";
 import { Buckets, type Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
+import { networkOf } from "../http/addresses.ts";
 
 /**
  * ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, which a client must be able to do
@@ -188,9 +189,6 @@ export function isLoopback(address: string): boolean {
     return true;
   return address.startsWith("127.") && isIP(address) === 4;
 }
-
-/** A client with one IPv6 address usually has 2^64 of them, so its /64 network pays. `address` has all its digits. */
-export const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
 
 /** A site easily gets a /48, which is 2^16 such networks. */
 const siteOf = (address: string): string => (isIPv6(address) ? address.slice(0, 14) : address);

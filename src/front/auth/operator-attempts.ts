@@ -1,7 +1,8 @@
 import { Buckets } from "../common/buckets.ts";
+import { networkOf } from "../http/addresses.ts";
 import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
-import { type Limits, networkOf, rateLimited } from "./limits.ts";
+import { type Limits, rateLimited } from "./limits.ts";
 
 /** An address may make this many failed attempts at once, and then one every six seconds. */
 const ATTEMPTS_AT_ONCE = 10;

@@ -15,6 +15,10 @@ export class TimeSlicer<T> {
     this.work = work;
   }
 
+  get isEmpty(): boolean {
+    return this.due.size === 0;
+  }
+
   add(each: T): void {
     this.due.add(each);
   }

@@ -3,7 +3,7 @@ import type { Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import { decodeUtf8 } from "../common/utf8.ts";
 import { parseJson } from "../json/json.ts";
-import { unmapIPv4 } from "./addresses.ts";
+import { readAddressText } from "./addresses.ts";
 import type { Answer, Log } from "./answer.ts";
 import { type RawResponse, ReplyWriter } from "./reply-writer.ts";
 import type { Waiting, WaitingCalls } from "./waiting-calls.ts";
@@ -50,7 +50,7 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
 
   /** The client's address as text. Only while the call is not done. */
   remoteAddress(): string {
-    return unmapIPv4(Buffer.from(this.response.getRemoteAddressAsText()).toString("latin1"));
+    return readAddressText(this.response.getRemoteAddressAsText());
   }
 
   /** The body as text, decoded at the first use. */

@@ -6,7 +6,7 @@ const LIMITS = "/proc/self/limits";
 const RESERVED_FILES = 256;
 
 /** How many connections the process may have open, a file each. Infinite where the system does not tell its limit. */
-export function connectionLimit(): number {
+export function maxOpenConnections(): number {
   if (!existsSync(LIMITS)) return Number.POSITIVE_INFINITY;
   const limit = /^Max open files +(\d+)/m.exec(readFileSync(LIMITS, "utf8"))?.[1];
   const files = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);

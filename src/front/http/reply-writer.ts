@@ -2,22 +2,14 @@ import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import { BUFFER_BYTES, isBeingRead, roomFor, takeRoom } from "../common/cork-budget.ts";
 import { encodeUtf8 } from "../common/utf8.ts";
+import { type BodySink, PacedBody, PIECE_BYTES } from "./paced-body.ts";
 
 /** The part of a uWebSockets.js response that a call uses. Each method throws once the response has ended or was aborted. */
-export interface RawResponse {
+export interface RawResponse extends BodySink {
   writeStatus(status: string): RawResponse;
   writeHeader(name: string, value: string): RawResponse;
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
   endWithoutBody(): unknown;
-  /**
-   * Sends as much of the body as the client takes at once. `totalBytes`: the size of the whole body. Returns whether all
-   * of `body` was sent, and whether the whole body was.
-   */
-  tryEnd(body: string | Uint8Array, totalBytes: number): [isTaken: boolean, isWhole: boolean];
-  /** `send` runs when the client takes more. It gets the bytes of the body sent so far and returns whether it sent the rest. */
-  onWritable(send: (sentBytes: number) => boolean): unknown;
-  onAborted(then: () => void): unknown;
-  cork(write: () => void): unknown;
   /** Ends the connection without an answer. */
   close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
@@ -153,28 +145,26 @@ export class ReplyWriter {
   }
 
   /**
-   * Keeps the rest of a body until the client reads it. If the client sends another request instead, uWebSockets.js closes
-   * the connection: a client that does not read costs the memory of one answer.
+   * Keeps the rest of a body until it is sent and the client reads it. If the client sends another request instead,
+   * uWebSockets.js closes the connection: a client that does not read costs the memory of one answer.
    */
   private writeBody(body: string | Uint8Array): void {
     const { response } = this;
-    const [, isWhole] = response.tryEnd(body, body.length);
+    const isLong = body.length > PIECE_BYTES;
+    const [isTaken, isWhole] = response.tryEnd(isLong ? firstPiece(body) : body, body.length);
     if (isWhole) return;
     if (this.mayLoseHead) {
       response.close();
       return;
     }
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    response.onAborted(() => this.abort());
-    response.onWritable((sentBytes) => {
-      let isTaken = false;
-      response.cork(() => {
-        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), bytes.length);
-      });
-      return isTaken;
-    });
+    const rest = new PacedBody(response, bytes, () => this.abort());
+    if (isTaken) rest.continueFrom(PIECE_BYTES);
   }
 }
+
+const firstPiece = (body: string | Uint8Array): string | Uint8Array =>
+  typeof body === "string" ? body.slice(0, PIECE_BYTES) : body.subarray(0, PIECE_BYTES);
 
 // The arguments of writeReply(). It is one function for all replies, so that none costs a closure for cork().
 let writing: ReplyWriter | null = null;

@@ -3,11 +3,13 @@ import { MAX_BODY_BYTES } from "../../wire/errors/gateway-errors.ts";
 import { readingIteration } from "../common/cork-budget.ts";
 import { ApiError } from "../common/errors.ts";
 import { encodeUtf8 } from "../common/utf8.ts";
-import { authorityOf } from "./addresses.ts";
+import { authorityOf, readAddressText } from "./addresses.ts";
 import type { Log } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { connectionLimit } from "./open-files.ts";
+import { ConnectionCounts, type ConnectionLimit } from "./connection-counts.ts";
+import { maxOpenConnections } from "./open-files.ts";
 import type { Origins } from "./origins.ts";
+import { arePacedBodiesDue } from "./paced-body.ts";
 import { discardBody, readBody } from "./request-body.ts";
 import { head, readHead } from "./request-head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
@@ -25,8 +27,10 @@ export interface ServerOptions {
   log: Log;
   /** Default: pages of every web site may send requests, and no answer has headers of CORS. */
   origins?: Origins | null;
-  /** Connections at the same time, WebSockets included; further ones are closed. Default: connectionLimit(). */
+  /** Connections at the same time, WebSockets included; further ones are closed. Default: maxOpenConnections(). */
   maxConnections?: number;
+  /** Limits the connections of each network that are no WebSockets. Null: it does not. */
+  connectionLimit?: ConnectionLimit | null;
 }
 
 export interface Server {
@@ -83,6 +87,9 @@ class HttpServer {
   private readonly waiting = new WaitingCalls<Call>();
   private readonly sockets: OpenSockets;
   private readonly maxConnections: number;
+  private readonly counts: ConnectionCounts | null;
+  /** 0 before it listens. */
+  private port = 0;
   /** Without WebSockets, because app.filter() does not tell their end. */
   private connections = 0;
   private closing = false;
@@ -91,7 +98,8 @@ class HttpServer {
   constructor(options: ServerOptions) {
     this.options = options;
     this.sockets = new OpenSockets(options.sockets, options.log);
-    this.maxConnections = options.maxConnections ?? connectionLimit();
+    this.maxConnections = options.maxConnections ?? maxOpenConnections();
+    this.counts = options.connectionLimit ? ConnectionCounts.open(options.connectionLimit) : null;
     this.app.filter((response, change) => this.countConnection(response, Number(change)));
     this.app.any("/*", (response, request) => this.handle(response, request));
     this.app.ws(options.socketPath, this.socketBehavior());
@@ -111,8 +119,9 @@ class HttpServer {
   }
 
   private serverOn(listening: uWS.us_listen_socket): Server {
+    this.port = uWS.us_socket_local_port(listening);
     return {
-      port: uWS.us_socket_local_port(listening),
+      port: this.port,
       publish: (topic, text) => void this.app.publish(topic, encodeUtf8(text), false),
       close: () => this.close(listening),
     };
@@ -123,7 +132,7 @@ class HttpServer {
     this.closing = true;
     uWS.us_listen_socket_close(listening);
     for (const call of this.waiting.unread()) call.refuse(new ApiError("NOT_READY"));
-    while (!this.waiting.isEmpty) await new Promise((later) => setTimeout(later, 10));
+    while (!this.waiting.isEmpty || arePacedBodiesDue()) await new Promise((later) => setTimeout(later, 10));
     clearInterval(this.deadlineTimer);
     if (this.sockets.closeAll()) await new Promise((later) => setTimeout(later, GOODBYE_MS));
     this.app.close();
@@ -132,7 +141,13 @@ class HttpServer {
   /** `change`: 1 when the connection opens, -1 when it ends. */
   private countConnection(response: uWS.HttpResponse, change: number): void {
     this.connections += change;
-    if (change === 1 && this.connections + this.sockets.count > this.maxConnections) response.close();
+    if (change !== 1) return;
+    const isFull = this.connections + this.sockets.count > this.maxConnections;
+    if (isFull || this.isOneTooMany(response)) response.close();
+  }
+
+  private isOneTooMany(response: uWS.HttpResponse): boolean {
+    return this.counts?.admit(readAddressText(response.getRemoteAddressAsText()), this.port) === false;
   }
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest): void {
@@ -189,6 +204,7 @@ class HttpServer {
       open: (raw) => {
         const { socket } = raw.getUserData();
         this.connections--;
+        this.counts?.socketOpened(socket.remoteAddress);
         socket.attach(raw);
         sockets.open(socket);
       },
@@ -196,7 +212,11 @@ class HttpServer {
       pong: (raw) => sockets.control(raw.getUserData().socket),
       ping: (raw) => sockets.control(raw.getUserData().socket),
       drain: (raw) => sockets.drain(raw.getUserData().socket),
-      close: (raw) => sockets.close(raw.getUserData().socket),
+      close: (raw) => {
+        const { socket } = raw.getUserData();
+        this.counts?.socketClosed(socket.remoteAddress);
+        sockets.close(socket);
+      },
     };
   }
 

@@ -31,7 +31,7 @@ export class FakeResponse implements RawResponse {
     this.end(body, false);
     return [true, true];
   }
-  onWritable(): void {}
+  onWritable(_send: (sentBytes: number) => boolean): void {}
   close(): void {}
   onAborted(): void {}
   cork(write: () => void): void {
