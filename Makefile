@@ -35,7 +35,7 @@ help:             ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1: /p' Makefile
 
 build: install
-	npx tsc -p tsconfig.json
+	@npm run --silent build
 
 install: node_modules/.package-lock.json
 

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 /** A room is a folder of `src`. It imports from itself and from rooms of earlier lines, never from one of its own line. */
 const ROOMS = [
-  ["assert"],
+  ["assert", "packages"],
   ["core"],
   ["wire", "config"],
   ["store", "client"],
@@ -72,7 +72,8 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
-  viem: ["src/front/auth/wallet.ts", "workers/compute.ts"],
+  viem: ["src/packages/viem.ts"],
+  typebox: ["src/packages/typebox.ts"],
   pino: ["src/process-log.ts", "src/exchange.ts"],
   "node:worker_threads": ["src/actor/"],
 };
@@ -269,6 +270,7 @@ test("a line in the wrong room is named", () => {
     ["src/core/base/units.ts", 'import { Decimal } from "decimal.js";', [], null],
     ["src/store/a.ts", 'import { open } from "lmdb";', [], null],
     ["src/front/a.ts", 'import { getAddress } from "viem/utils";', [], /imports viem\/utils/],
+    ["src/packages/typebox.ts", 'export { Check } from "typebox/schema";', [], null],
     ["bench/a.ts", 'import uWS from "uWebSockets.js";', [], null],
     ["src/core/a.ts", 'import { readFileSync } from "node:fs";', [], /the core does no I\/O/],
     ["src/core/a.ts", 'import { createHash } from "node:crypto";', [], null],

@@ -1,4 +1,4 @@
-import { recoverMessageAddress } from "viem/utils";
+import { recoverMessageAddress } from "../src/packages/viem.ts";
 
 interface RecoverTask {
   message: string;

@@ -1,4 +1,4 @@
-import type { Static } from "typebox";
+import type { Static } from "../packages/typebox.ts";
 import type * as account from "../wire/schema/account.ts";
 import type * as auth from "../wire/schema/auth.ts";
 import type * as batch from "../wire/schema/batch.ts";

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { DECIMAL_PATTERN } from "../core/base/units.ts";
+import Type, { type Static } from "../packages/typebox.ts";
 
 /** The setting `feed`: the exchanges that index prices come from, and how they are combined (feed/combine.ts). */
 const FeedSourceSetting = Type.Object(

@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchemaOptions } from "typebox";
 import { DECIMAL_PATTERN } from "../core/base/units.ts";
+import Type, { type Static, type TSchemaOptions } from "../packages/typebox.ts";
 import { DEFAULT_FEED, FeedSetting, type FeedSettings } from "./feed.ts";
 import { DEFAULT_INSTRUMENTS } from "./instruments.ts";
 

@@ -1,4 +1,4 @@
-import { Check, Errors } from "typebox/schema";
+import { Check, Errors } from "../packages/typebox.ts";
 import { ConfigError } from "./error.ts";
 import { readJson } from "./json-file.ts";
 import {

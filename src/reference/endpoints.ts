@@ -1,9 +1,9 @@
-import type { TSchema } from "typebox";
 import { accessText, tagOf } from "../front/documents/openapi.ts";
 import { TAGS } from "../front/documents/prose.ts";
 import { errorsOf } from "../front/documents/route-errors.ts";
 import { describe } from "../front/documents/schemas.ts";
 import { type Access, costOf, isLimited, type Route } from "../front/routing/route.ts";
+import type { TSchema } from "../packages/typebox.ts";
 import type { ErrorCode } from "../wire/error-codes.ts";
 import { anchor, code, fieldsTable, page, table } from "./markdown.ts";
 import { costText } from "./rate-limits.ts";

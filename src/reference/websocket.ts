@@ -1,8 +1,8 @@
-import type { TSchema } from "typebox";
 import { describe } from "../front/documents/schemas.ts";
 import { CHANNEL_TEXTS } from "../front/documents/socket-prose.ts";
 import { type SocketRequest, socketRequests } from "../front/documents/socket-requests.ts";
 import type { Route } from "../front/routing/route.ts";
+import type { TSchema } from "../packages/typebox.ts";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../wire/schema/channels.ts";
 import { STREAMS } from "../wire/schema/messages.ts";
 import { TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";

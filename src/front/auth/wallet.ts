@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6 } from "node:net";
-import type { Address } from "viem";
-import { createSiweMessage, parseSiweMessage } from "viem/siwe";
-import { getAddress } from "viem/utils";
 import type { TimeMs } from "../../core/base/units.ts";
+import type { Address } from "../../packages/viem.ts";
+import { createSiweMessage, getAddress, parseSiweMessage } from "../../packages/viem.ts";
 import { ApiError } from "../common/errors.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 import { readSignature } from "./wallet-signature.ts";

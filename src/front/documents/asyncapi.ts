@@ -1,4 +1,4 @@
-import type { TSchema } from "typebox";
+import type { TSchema } from "../../packages/typebox.ts";
 import { messageOf, specOf } from "../../wire/error-codes.ts";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";

@@ -1,4 +1,4 @@
-import type { TSchema } from "typebox";
+import type { TSchema } from "../../packages/typebox.ts";
 import { type ErrorCode, specOf } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";

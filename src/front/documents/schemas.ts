@@ -1,4 +1,4 @@
-import type { TSchema } from "typebox";
+import type { TSchema } from "../../packages/typebox.ts";
 import * as account from "../../wire/schema/account.ts";
 import * as auth from "../../wire/schema/auth.ts";
 import * as batch from "../../wire/schema/batch.ts";

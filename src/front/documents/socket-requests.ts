@@ -1,5 +1,5 @@
-import Type, { type TObject, type TSchema } from "typebox";
 import { must } from "../../assert.ts";
+import Type, { type TObject, type TSchema } from "../../packages/typebox.ts";
 import { type ErrorCode, type SocketErrorCode, socketErrorsIn } from "../../wire/error-codes.ts";
 import type { ErrorGroup } from "../../wire/errors/error-spec.ts";
 import {

@@ -1,7 +1,6 @@
-import type { Static, TObject, TSchema } from "typebox";
-import type { TLocalizedValidationError } from "typebox/error";
+import type { Static, TLocalizedValidationError, TObject, TSchema } from "../../packages/typebox.ts";
 // Not typebox/compile: it loads 100 modules more at the start, for conversions that nobody needs here.
-import { Compile, type Validator } from "typebox/schema";
+import { Compile, type Validator } from "../../packages/typebox.ts";
 import { DECIMAL_FORMAT } from "../../wire/schema/scalars.ts";
 import { ApiError, type ErrorDetails } from "../common/errors.ts";
 

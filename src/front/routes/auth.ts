@@ -1,4 +1,3 @@
-import type { Static } from "typebox";
 import { LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
@@ -6,6 +5,7 @@ import { CloseSession, CreateKey, OpenSession, RevokeKey } from "../../core/prot
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { KeyRecord } from "../../core/protocol/payloads.ts";
 import { Done, SessionView } from "../../core/protocol/replies.ts";
+import type { Static } from "../../packages/typebox.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import * as schema from "../../wire/schema/auth.ts";
 import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress, gzip } from "node:zlib";
-import Type, { type TSchema } from "typebox";
 import { must } from "../../assert.ts";
+import Type, { type TSchema } from "../../packages/typebox.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";

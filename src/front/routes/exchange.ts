@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import Type from "typebox";
 import { LEDGER, MODE_TRADING } from "../../core/base/enums.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
+import Type from "../../packages/typebox.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import { ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";

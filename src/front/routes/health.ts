@@ -1,5 +1,5 @@
-import type { Static } from "typebox";
 import { LEDGER } from "../../core/base/enums.ts";
+import type { Static } from "../../packages/typebox.ts";
 import { Alive, Health, Ready } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
 import { printSolvency } from "../json/ledger-json.ts";

@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from "typebox";
+import type { Static, TObject, TSchema } from "../../packages/typebox.ts";
 import { BadCursorError, type Page } from "../../store/database/pages.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { ApiError, badCombination } from "../common/errors.ts";

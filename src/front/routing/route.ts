@@ -1,5 +1,5 @@
-import type { Static, TObject, TSchema } from "typebox";
 import type { Permission } from "../../core/base/enums.ts";
+import type { Static, TObject, TSchema } from "../../packages/typebox.ts";
 import type { ErrorCode } from "../../wire/error-codes.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, ORDER_COST, PAGE_COST } from "../auth/limits.ts";
 import type { OperatorAccess } from "../auth/operators.ts";

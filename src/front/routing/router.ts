@@ -1,5 +1,5 @@
-import type { TObject } from "typebox";
 import { must } from "../../assert.ts";
+import type { TObject } from "../../packages/typebox.ts";
 import { object } from "../../wire/schema/scalars.ts";
 import type { Auth } from "../auth/auth.ts";
 import { type Cost, DEFAULT_COST, type Limits } from "../auth/limits.ts";

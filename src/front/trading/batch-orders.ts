@@ -1,9 +1,9 @@
-import type { Static } from "typebox";
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { type BatchItem, CancelOrder, OrderBatch } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { BatchItemEnd, OrderView } from "../../core/protocol/replies.ts";
+import type { Static } from "../../packages/typebox.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import { ApiError, badCombination } from "../common/errors.ts";

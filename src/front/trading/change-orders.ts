@@ -1,10 +1,10 @@
-import type { Static } from "typebox";
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { SIDES } from "../../core/base/enums.ts";
 import { AmendOrder, CancelAfter, CancelAll, CancelOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { Done, OrderView } from "../../core/protocol/replies.ts";
+import type { Static } from "../../packages/typebox.ts";
 import type { AmendOrderBody as AmendOrderSchema, CancelAfterBody, CancelAllQuery } from "../../wire/schema/orders.ts";
 import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";

@@ -1,8 +1,8 @@
-import type { Static, TSchema } from "typebox";
 import { MARGIN_MODES } from "../../core/base/enums.ts";
 import { ClosePosition, MoveMargin, SetLeverage, SetMarginMode } from "../../core/protocol/commands.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { LeverageView, MarginModeView, PositionView } from "../../core/protocol/replies.ts";
+import type { Static, TSchema } from "../../packages/typebox.ts";
 import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
 import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
 import { replyOf, requestFor } from "../exchange/request.ts";

@@ -1,5 +1,5 @@
-import Type from "typebox";
 import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
+import Type from "../../packages/typebox.ts";
 import { ExecType } from "./orders.ts";
 import {
   Address,

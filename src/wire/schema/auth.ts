@@ -1,5 +1,5 @@
-import Type from "typebox";
 import { PERMISSIONS } from "../../core/base/enums.ts";
+import Type from "../../packages/typebox.ts";
 import {
   Address,
   ApiKeyName,

@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import Type, { type Static } from "../../packages/typebox.ts";
 import { BATCH_ITEM_ERRORS } from "../error-codes.ts";
 import { AmendOrderBody, PlacedOrder, PlaceOrderBody } from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";

@@ -1,5 +1,5 @@
-import Type, { type TProperties } from "typebox";
 import { INTERVALS } from "../../core/market-data/candles.ts";
+import Type, { type TProperties } from "../../packages/typebox.ts";
 import { KlinePriceType } from "./market.ts";
 import { object, SymbolName, Time } from "./scalars.ts";
 import { TRADING_PARAMS } from "./trading.ts";

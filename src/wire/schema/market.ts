@@ -1,6 +1,6 @@
-import Type from "typebox";
 import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
+import Type from "../../packages/typebox.ts";
 import {
   DecimalOut,
   Id,

@@ -1,6 +1,6 @@
-import Type, { type TProperties } from "typebox";
 import { PERMISSIONS } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
+import Type, { type TProperties } from "../../packages/typebox.ts";
 import { Balance, MarginCall, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Instrument, Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { ORDER_TYPES, SIDES } from "../../core/base/enums.ts";
+import Type, { type Static } from "../../packages/typebox.ts";
 import { errorsIn } from "../error-codes.ts";
 import { ENGINE_ERRORS } from "../errors/engine-errors.ts";
 import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName } from "./scalars.ts";

@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
   CLOSED_STATUSES,
   EXEC_TYPES,
@@ -14,6 +13,7 @@ import {
   TRIGGER_SOURCES,
 } from "../../core/base/enums.ts";
 import { MAX_MARGIN_REFERENCES } from "../../core/protocol/margin-references.ts";
+import Type, { type Static } from "../../packages/typebox.ts";
 import {
   ClientOrderId,
   Cursor,

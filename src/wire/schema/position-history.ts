@@ -1,5 +1,5 @@
-import Type from "typebox";
 import { CLOSE_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
+import Type from "../../packages/typebox.ts";
 import { DecimalOut, Id, listOf, listQuery, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
 export const PositionHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });

@@ -1,6 +1,6 @@
-import Type from "typebox";
 import { FUND_MOVEMENTS } from "../../core/base/enums.ts";
 import { OPEN_INTEREST_INTERVALS } from "../../core/market-data/candles.ts";
+import Type from "../../packages/typebox.ts";
 import {
   Asset,
   Cursor,

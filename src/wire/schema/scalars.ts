@@ -1,5 +1,5 @@
-import Type, { type TProperties, type TSchema, type TSchemaOptions } from "typebox";
 import { DECIMAL_PATTERN } from "../../core/base/units.ts";
+import Type, { type TProperties, type TSchema, type TSchemaOptions } from "../../packages/typebox.ts";
 
 /** The parts of the public JSON schemas. Each route compiles its schema once (front/json/input.ts); openapi.json prints them. */
 

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import Type from "../../packages/typebox.ts";
 import { Status, StatusReason } from "./market.ts";
 import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import Type from "../../packages/typebox.ts";
 import { BatchBody } from "./batch.ts";
 import {
   AmendOrderBody,

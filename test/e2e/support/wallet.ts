@@ -1,6 +1,6 @@
-import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { Challenge, Session } from "../../../src/client/types.ts";
 import { Api } from "./api.ts";
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "./wallet-keys.ts";
 
 export type PrivateKey = `0x${string}`;
 

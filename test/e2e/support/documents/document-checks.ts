@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Compile, type Validator } from "typebox/schema";
+import { Compile, type Validator } from "../../../../src/packages/typebox.ts";
 
 export type Json = Record<string, unknown>;
 
