@@ -15,8 +15,9 @@ export class TimeSlicer<T> {
     this.work = work;
   }
 
-  get isEmpty(): boolean {
-    return this.due.size === 0;
+  /** Number of items that wait. */
+  get size(): number {
+    return this.due.size;
   }
 
   add(each: T): void {

@@ -57,6 +57,11 @@ export class ClientOrderIds {
     return ids;
   }
 
+  /** Number of remembered ids. */
+  get size(): number {
+    return this.rows.length;
+  }
+
   /**
    * The id of the instrument on which the account used this id within the last 24 hours, or to which an order with it is on
    * its way. 0: none.

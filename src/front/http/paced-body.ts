@@ -23,7 +23,7 @@ const due = new TimeSlicer<PacedBody>(PIECES_PER_ITERATION, (body) => body.sendP
 const runDue = (): void => due.run();
 
 /** Whether a client that reads is still being sent a body. */
-export const arePacedBodiesDue = (): boolean => !due.isEmpty;
+export const arePacedBodiesDue = (): boolean => due.size > 0;
 
 /**
  * The rest of a long body. It goes out in pieces, round robin over all such bodies, a few in each event-loop iteration.

@@ -12,18 +12,36 @@ import { get, type Route, type RouteSpec } from "./route.ts";
 
 /** A page takes some milliseconds: a filter that drops nearly all rows reads thousands of them. */
 const PAGES_PER_ITERATION = 1;
-const reads = new TimeSlicer<() => void>(PAGES_PER_ITERATION, (resume) => resume());
+/** Requests that were answered meanwhile cost only the end of their promise. */
+const ABANDONED_PER_ITERATION = 64;
+/** Later requests would get their answer after their deadline. */
+export const MAX_WAITING_READS = 10_000;
+
+interface WaitingRead {
+  /** Null: somebody waits in any case. */
+  readonly answer: Pick<Answer, "done"> | null;
+  readonly resume: () => void;
+}
+
+const reads = new TimeSlicer<WaitingRead>(PAGES_PER_ITERATION, ({ answer, resume }) => {
+  if (answer?.done) reads.spend(PAGES_PER_ITERATION / ABANDONED_PER_ITERATION - 1);
+  resume();
+});
 
 /** Resolves when this event-loop iteration has room for a read, so that many readers do not block other requests. */
-export const waitForReadSlot = (): Promise<void> =>
-  new Promise((resolve) => {
-    reads.add(resolve);
+export const waitForReadSlot = (answer: Pick<Answer, "done"> | null = null): Promise<void> =>
+  new Promise((resume) => {
+    reads.add({ answer, resume });
     reads.run();
   });
 
-/** The same, for a request. Rejects with TIMEOUT when the request was answered meanwhile: nobody needs the page. */
+/**
+ * The same, for a request. Rejects with TIMEOUT when the request was answered meanwhile, since nobody needs the page, and with
+ * OVERLOADED when too many wait.
+ */
 export async function waitForReadSlotOf(answer: Pick<Answer, "done">): Promise<void> {
-  await waitForReadSlot();
+  if (reads.size >= MAX_WAITING_READS) throw new ApiError("OVERLOADED");
+  await waitForReadSlot(answer);
   if (answer.done) throw new ApiError("TIMEOUT");
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiError } from "../../../src/front/common/errors.ts";
 import type { Context } from "../../../src/front/routing/context.ts";
-import { readPage } from "../../../src/front/routing/paging.ts";
+import { MAX_WAITING_READS, readPage } from "../../../src/front/routing/paging.ts";
 import { ScriptedEngine } from "../support/scripted-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
@@ -41,6 +41,25 @@ test("a page is not read for a request that is already answered or gone", async 
     const result = results[i] as PromiseRejectedResult;
     assert.equal((result.reason as ApiError).code, "TIMEOUT");
   }
+});
+
+test("the number of reads that wait is limited, and those of answered requests use up no turn", async () => {
+  const context = { engine: new ScriptedEngine() } as unknown as Context;
+  const answer = { done: false };
+  const page = () => readPage(context, answer, {}, () => ({ data: [], nextCursor: null }));
+  const waiting = Array.from({ length: MAX_WAITING_READS + 100 }, page);
+  const settled = Promise.allSettled(waiting);
+  await nextTurn();
+  answer.done = true;
+  const codes = new Map<string, number>();
+  for (const result of await settled) {
+    const code = result.status === "rejected" ? (result.reason as ApiError).code : "read";
+    codes.set(code, (codes.get(code) ?? 0) + 1);
+  }
+  assert.ok((codes.get("OVERLOADED") ?? 0) >= 90);
+  assert.ok((codes.get("TIMEOUT") ?? 0) > MAX_WAITING_READS - 100);
+  answer.done = false;
+  assert.deepEqual((await page()).data, []);
 });
 
 test("a time range of one millisecond is allowed; a page waits for the history or is refused", async () => {
