@@ -84,7 +84,8 @@ function processorUs(): number {
   return user + system;
 }
 
-const price = (indexTicks: number): Message => ({ type: SetIndexPrice.code, indexTicks, isGuarded: 0 }) as Message;
+const price = (indexTicks: number): Message =>
+  ({ type: SetIndexPrice.code, indexTicks, isGuarded: 0, operator: "" }) as Message;
 
 /** Prices that move to and fro by twice `awayTicks`, and bankrupt nobody. Beyond 0.2 % all positions of a side are checked at once. */
 function markUpdates(positions: number, awayTicks = 10): number[][] {

@@ -358,6 +358,11 @@ export class PerpdClient {
     return this.requests.post(`/operator/symbols/${pathSegment(symbol, "symbol")}/resume`);
   }
 
+  /** What operators did: halts and resumes, or index prices. */
+  operatorActs(query: api.OperatorActsQuery = {}): Promise<api.OperatorActList> {
+    return this.requests.get("/operator/acts", query);
+  }
+
   /** Checks that money and positions add up, over the whole exchange. */
   audit(): Promise<api.Audit> {
     return this.requests.get("/operator/audit");

@@ -97,6 +97,8 @@ export type IndexPrice = Static<typeof system.IndexPrice>;
 export type HaltMode = NonNullable<Static<typeof system.HaltBody>["mode"]>;
 export type TradingStatus = Static<typeof system.TradingStatus>;
 export type Audit = Static<typeof system.Audit>;
+export type OperatorActsQuery = Static<typeof system.OperatorActsQuery>;
+export type OperatorActList = Static<typeof system.OperatorActList>;
 /** `details`: figures by name, such as what was required and the limit. */
 export type ErrorBody = Omit<Static<typeof system.ErrorBody>, "details"> & { details?: Record<string, unknown> };
 

@@ -28,6 +28,7 @@ import { TriggerFiring } from "./commands/trigger-firing.ts";
 import { prepareWithdrawal } from "./commands/withdrawal.ts";
 import { Liquidations } from "./liquidation/liquidation.ts";
 import { endExpiredHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/halt.ts";
+import { recordAct } from "./pricing/operator-acts.ts";
 import { Pricing } from "./pricing/pricing.ts";
 import type { Actor, SnapshotWriter, Transaction } from "./protocol/actor.ts";
 import type { SymbolCommand } from "./protocol/commands.ts";
@@ -73,7 +74,7 @@ const {
 } = commands;
 const { AuditReport, SymbolDescription } = replies;
 const { IndexWentStale } = events;
-const { MODE_TRADING, HALT_REASON } = enums;
+const { MODE_TRADING, HALT_REASON, OPERATOR_ACT } = enums;
 
 // Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const wentStale = blank(IndexWentStale);
@@ -204,10 +205,12 @@ export class SymbolActor implements Actor {
         this.tick(transaction);
         break;
       case HaltSymbol.code:
+        recordAct(transaction, command.operator, OPERATOR_ACT.HALT, command.mode);
         setHalt(this.state, transaction, command.mode, command.reason, 0);
         replyStatus(this.state, transaction);
         break;
       case ResumeSymbol.code:
+        recordAct(transaction, command.operator, OPERATOR_ACT.RESUME, 0);
         this.resume(transaction);
         replyStatus(this.state, transaction);
         break;

@@ -20,6 +20,7 @@ import {
   ClosedPositionRecord,
   FillRecord,
   OpenInterestRecord,
+  OperatorActRecord,
   OrderLocationRecord,
   OrderRecord,
   PositionStateRecord,
@@ -70,6 +71,7 @@ rule(PositionStateRecord, -1, ({ accountId }) => accountId);
 rule(FillRecord, -2, ({ sequence }) => sequence);
 rule(TradeRecord, -2, ({ sequence }) => sequence);
 rule(ClosedPositionRecord, -2, ({ sequence }) => sequence);
+rule(OperatorActRecord, -2, ({ sequence }) => sequence);
 /** The rule for an order in a series. */
 const LISTED_ORDER: Rule = { at: -2, expected: ({ sequence }: OrderRecord) => sequence };
 const SERIES_KEY_LENGTH = 4;

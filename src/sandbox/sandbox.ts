@@ -96,7 +96,7 @@ export class Sandbox {
     const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
     this.prices.set(instrument.id, price);
     // Unguarded: the first price may be any, and no other source could confirm it.
-    const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0 } as const;
+    const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0, operator: "" } as const;
     await sendCommand(this.engine, instrument.id, command, signal, () => {});
   }
 
@@ -141,7 +141,7 @@ export class Sandbox {
 
   private movePrices(): void {
     for (const [actorId, price] of this.prices) {
-      const command = { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1 } as Message;
+      const command = { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1, operator: "" } as Message;
       this.engine.request(actorId, command, () => {});
     }
   }

@@ -22,7 +22,7 @@ export function* openAccounts(restingAccounts = RESTING_ACCOUNTS, depositQuanta 
 
 /** Sets the price around which a stream trades. */
 export const openingPrice = (): Message =>
-  ({ type: SetIndexPrice.code, indexTicks: MID_TICKS, isGuarded: 0 }) as Message;
+  ({ type: SetIndexPrice.code, indexTicks: MID_TICKS, isGuarded: 0, operator: "" }) as Message;
 
 /**
  * The operations of a stream as commands to a new symbol. Request each once, in order. The owner of an order follows

@@ -54,6 +54,7 @@ const {
   LeverageSet,
   MarginModeSet,
   MarginMoved,
+  OperatorActed,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -123,6 +124,9 @@ export function applyEvent(state: SymbolState, event: SymbolEvent, time: TimeMs)
       break;
     case OrderAmended.code:
       applyOrderAmended(state, event, state.slotOf(event.orderId));
+      break;
+    case OperatorActed.code:
+      // For the record alone.
       break;
     case IsolatedMarginSet.code:
       applyIsolatedMarginSet(state, event);

@@ -194,6 +194,11 @@ export const HALT_REASON = {
   PRICE_PENDING: 6,
 } as const;
 
+/** What operators do: see OperatorActed. */
+export const OPERATOR_ACTS = ["HALT", "RESUME", "INDEX_PRICE"] as const;
+export type OperatorAct = (typeof OPERATOR_ACTS)[number];
+export const OPERATOR_ACT = { HALT: 0, RESUME: 1, INDEX_PRICE: 2 } as const;
+
 /** Why the ledger refuses withdrawals. OPEN: it does not. */
 export const GATE = { OPEN: 0, FUND_BELOW_ZERO: 1, DEFICITS: 2, FUND_POSITIONS: 3 } as const;
 /** The same in words. */

@@ -1,5 +1,5 @@
 import { applyFundingSettled, applyIndexJumpHeld, applyPriceUpdated } from "../apply/market-events.ts";
-import { BUY, HALT_REASON, MODE_CANCEL_ONLY, MODE_TRADING, SELL } from "../base/enums.ts";
+import { BUY, HALT_REASON, MODE_CANCEL_ONLY, MODE_TRADING, OPERATOR_ACT, SELL } from "../base/enums.ts";
 import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
 import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
@@ -13,6 +13,7 @@ import { refuse, refuses } from "../protocol/refusals.ts";
 import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { setHalt } from "./halt.ts";
+import { recordAct } from "./operator-acts.ts";
 import { PremiumSamples } from "./premium-samples.ts";
 import { CircuitBreaker, CONFIRMATIONS, countAgreeing, isJump } from "./price-guards.ts";
 
@@ -40,6 +41,7 @@ export class Pricing {
     const { indexTicks } = command;
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
       return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
+    recordAct(transaction, command.operator, OPERATOR_ACT.INDEX_PRICE, indexTicks);
     const isGuarded = command.isGuarded === 1;
     if (isGuarded && this.holdJump(indexTicks, transaction)) return;
     this.update(indexTicks, transaction);

@@ -43,6 +43,8 @@ export const SetIndexPrice = defineMessage(6, "SetIndexPrice", {
   indexTicks: "number",
   /** 1: it comes from a feed, and a jump must be confirmed. 0: it comes from the operator. */
   isGuarded: "number",
+  /** The operator's name; "" = no operator, but the exchange itself. */
+  operator: "string",
 });
 /** The clock of the actors: each gets one a few times a second. */
 export const Tick = defineMessage(7, "Tick", {});
@@ -139,8 +141,10 @@ export const HaltSymbol = defineMessage(24, "HaltSymbol", {
   mode: "number",
   /** One of HALT_REASONS: the operator, or a failed self-check of another actor. */
   reason: "number",
+  /** As in SetIndexPrice. */
+  operator: "string",
 });
-export const ResumeSymbol = defineMessage(25, "ResumeSymbol", {});
+export const ResumeSymbol = defineMessage(25, "ResumeSymbol", { operator: "string" });
 /**
  * The account is about to withdraw, and the ledger decides that by the margin table. The symbol replies when its part of
  * the table is up to date, or refuses: see commands/withdrawal.ts.

@@ -143,6 +143,18 @@ export const IsolatedMarginSet = defineMessage(112, "IsolatedMarginSet", {
   accountId: "number",
   isolatedQuanta: "number",
 });
+/**
+ * An operator asked for this transaction. It changes no state: the other events of the transaction do, unless everything
+ * was so already.
+ */
+export const OperatorActed = defineMessage(113, "OperatorActed", {
+  /** The name from the configuration. */
+  operator: "string",
+  /** Of OPERATOR_ACTS. */
+  act: "number",
+  /** HALT: the mode, of TRADING_STATUSES. INDEX_PRICE: the price in ticks. RESUME: 0. */
+  value: "number",
+});
 /** An order waits for a price. A stop BUY waits for a rise and a stop SELL for a fall, a take-profit the other way round. */
 export const ConditionalOrderPlaced = defineMessage(114, "ConditionalOrderPlaced", {
   orderId: "number",
@@ -351,6 +363,7 @@ export type SymbolEvent =
   | MessageOf<typeof IndexJumpHeld>
   | MessageOf<typeof MarginModeSet>
   | MessageOf<typeof IsolatedMarginSet>
+  | MessageOf<typeof OperatorActed>
   | MessageOf<typeof ConditionalOrderPlaced>
   | MessageOf<typeof OrderTriggered>
   | MessageOf<typeof TriggersReached>

@@ -19,6 +19,7 @@ function haltAll(engine: Engine): void {
     type: HaltSymbol.code,
     mode: MODE_HALTED,
     reason: HALT_REASON.SELF_CHECK,
+    operator: "",
   };
   const halt = (actorId: number): void => {
     const retry = (): void => void setTimeout(halt, RETRY_MS, actorId);

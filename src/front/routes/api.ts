@@ -74,6 +74,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   operator.indexPriceRoute,
   operator.haltRoute,
   operator.resumeRoute,
+  operator.operatorActsRoute,
   exchange.websocketRoute,
 ];
 

@@ -1,21 +1,39 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
-import { GATE, HALT_REASON, HALT_REASONS, LEDGER, TRADING_STATUSES } from "../../core/base/enums.ts";
+import {
+  GATE,
+  HALT_REASON,
+  HALT_REASONS,
+  LEDGER,
+  OPERATOR_ACT,
+  OPERATOR_ACTS,
+  TRADING_STATUSES,
+} from "../../core/base/enums.ts";
 import { printBigQuanta } from "../../core/base/units.ts";
 import { gateOf } from "../../core/ledger/solvency-check.ts";
 import { Audit, HaltSymbol, ResumeSymbol, SetIndexPrice } from "../../core/protocol/commands.ts";
-import { type Instrument, printQuantity } from "../../core/protocol/instrument.ts";
+import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../core/protocol/payloads.ts";
 import { AuditReport, Done, StatusView } from "../../core/protocol/replies.ts";
+import type { OperatorActRecord } from "../../store/database/history-schema.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
-import { Audit as AuditSchema, HaltBody, IndexPrice, IndexPriceBody, TradingStatus } from "../../wire/schema/system.ts";
+import {
+  Audit as AuditSchema,
+  HaltBody,
+  IndexPrice,
+  IndexPriceBody,
+  OperatorActList,
+  OperatorActsQuery,
+  TradingStatus,
+} from "../../wire/schema/system.ts";
 import { replyOf, request, requestEach, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readPrice } from "../json/amounts.ts";
 import { printSolvency } from "../json/ledger-json.ts";
 import type { Context } from "../routing/context.ts";
+import { listRoute } from "../routing/paging.ts";
 import { get, post, put, type Route } from "../routing/route.ts";
 
 export const auditRoute = ({ engine, symbols }: Context): Route =>
@@ -73,9 +91,9 @@ export const haltRoute = (context: Context): Route =>
     body: HaltBody,
     bodyOptional: true,
     replies: { 200: TradingStatus },
-    handle({ call, parameter, body }) {
+    handle({ call, operator, parameter, body }) {
       const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
-      const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: HALT_REASON.OPERATOR };
+      const command = { ...blank(HaltSymbol), mode, reason: HALT_REASON.OPERATOR, operator };
       setStatus(context, call, parameter, command);
     },
   });
@@ -89,7 +107,10 @@ export const resumeRoute = (context: Context): Route =>
       "one, stays restricted until it gets a price.",
     parameter: SymbolName,
     replies: { 200: TradingStatus },
-    handle: ({ call, parameter }) => setStatus(context, call, parameter, blank(ResumeSymbol)),
+    handle({ call, operator, parameter }) {
+      const command = { ...blank(ResumeSymbol), operator };
+      setStatus(context, call, parameter, command);
+    },
   });
 
 /** Answers with the symbol's trading status after the command, once it is durable. */
@@ -117,13 +138,35 @@ export const indexPriceRoute = (context: Context): Route =>
     isFrequent: true,
     replies: { 200: IndexPrice },
     errors: errorsIn("SET_INDEX_PRICE"),
-    handle({ call, parameter, body }) {
+    handle({ call, operator, parameter, body }) {
       const instrument = context.symbols.bySymbol(parameter);
       const isGuarded = body.guarded === true ? 1 : 0;
-      const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded };
+      const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded, operator };
       requestFor(context, call, instrument.id, command, (transaction) => {
         replyOf(transaction, Done.code, instrument);
         call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));
       });
     },
   });
+
+export const operatorActsRoute = (context: Context): Route =>
+  listRoute(context, "/operator/acts", {
+    access: "OPERATOR",
+    summary: "What operators did, newest first",
+    query: OperatorActsQuery,
+    reply: OperatorActList,
+    read: (query) => context.history.operatorActs({ ...query, isPrice: query.kind === "INDEX_PRICE" }),
+    print: (act) => printAct(context.symbols.byId(act.instrumentId), act),
+  });
+
+function printAct(instrument: Instrument, { act, operator, value, time, sequence }: OperatorActRecord): string {
+  return JSON.stringify({
+    time,
+    operator,
+    act: OPERATOR_ACTS[act],
+    symbol: instrument.symbol,
+    mode: act === OPERATOR_ACT.HALT ? TRADING_STATUSES[value] : null,
+    price: act === OPERATOR_ACT.INDEX_PRICE ? printPrice(instrument, value) : null,
+    sequence,
+  });
+}

@@ -14,6 +14,8 @@ export interface RouteRequest<Q extends TObject, B extends TObject> {
   readonly call: Call;
   /** Account 0 where no account is needed. */
   readonly principal: Principal;
+  /** The name of the operator who calls; "" where none is needed. */
+  readonly operator: string;
   /** The part of the path in the place of ":name". */
   readonly parameter: string;
   readonly query: Static<Q>;

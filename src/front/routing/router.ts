@@ -93,11 +93,12 @@ export class Router {
     const request = {
       call,
       principal,
+      operator,
       parameter: decodeParameter(parameter),
       query: query.readQuery(call.query),
       body: readBody(call, body, route),
     };
-    if (isOperators && route.method !== "GET") this.logOperator(operator, request, route);
+    if (isOperators && route.method !== "GET") this.logOperator(request, route);
     const running = route.handle(request);
     if (running !== undefined) running.catch((thrown) => call.fail(thrown, this.log));
   }
@@ -144,7 +145,7 @@ export class Router {
   }
 
   /** Logs a change with the name of the operator who made it. */
-  private logOperator(operator: string, { call, parameter, body }: RouteRequest<TObject, TObject>, route: Route): void {
+  private logOperator({ call, operator, parameter, body }: RouteRequest<TObject, TObject>, route: Route): void {
     const fields = { operator, method: route.method, path: route.path, parameter, body, requestId: call.requestId };
     this.log[route.isFrequent === true ? "debug" : "info"](fields, "an operator's request");
   }

@@ -25,6 +25,7 @@ import {
   GenesisRecord,
   type IndexRecord,
   type OpenInterestRecord,
+  type OperatorActRecord,
   type OrderRecord,
   type PositionStateRecord,
   type ReferenceRecord,
@@ -173,6 +174,11 @@ export class Database {
   /** By −account: see position-fold.ts. In the table of deficits, for the same reason. */
   get closedPositions(): SeriesTable<ClosedPositionRecord> {
     return this.deficits as SeriesTable<Message> as SeriesTable<ClosedPositionRecord>;
+  }
+
+  /** Lists STATUS_ACTS and PRICE_ACTS. In the table of the fund's movements, for the same reason. */
+  get operatorActs(): SeriesTable<OperatorActRecord> {
+    return this.fundMovements as SeriesTable<Message> as SeriesTable<OperatorActRecord>;
   }
 
   /**

@@ -209,6 +209,17 @@ export const DeficitRecord = defineMessage(263, "DeficitRecord", {
 });
 export type DeficitRecord = MessageOf<typeof DeficitRecord>;
 
+/** What an operator did to a symbol: see OperatorActed. */
+export const OperatorActRecord = defineMessage(269, "OperatorActRecord", {
+  instrumentId: "number",
+  act: "number",
+  value: "number",
+  time: "number",
+  sequence: "number",
+  operator: "string",
+});
+export type OperatorActRecord = MessageOf<typeof OperatorActRecord>;
+
 /** How a position ended, and what it has earned. See position-records.ts. */
 const POSITION_SUMS = {
   /** 0 = not known: the position is older than these records. */

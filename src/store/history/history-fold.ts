@@ -1,4 +1,4 @@
-import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, isCustomer } from "../../core/base/enums.ts";
+import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, isCustomer, OPERATOR_ACT } from "../../core/base/enums.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type Event,
   FundingPaid,
   FundingSettled,
+  OperatorActed,
   PositionTransferred,
   PriceUpdated,
   Traded,
@@ -17,7 +18,7 @@ import {
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Database } from "../database/database.ts";
-import { DeficitRecord, IndexRecord, TradeRecord } from "../database/history-schema.ts";
+import { DeficitRecord, IndexRecord, OperatorActRecord, TradeRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { CandleFold } from "./candle-fold.ts";
@@ -32,6 +33,11 @@ const INDEX_KEY = "history";
 // The largest chunks stay below 4 KB.
 const TRADES_PER_CHUNK = 60;
 const DEFICITS_PER_CHUNK = 60;
+const ACTS_PER_CHUNK = 30;
+
+/** Lists of operators' acts. Prices have their own: programs set so many that halts could not be found among them. */
+export const STATUS_ACTS = -1;
+export const PRICE_ACTS = -2;
 
 /**
  * Folds the log's events into the history index. Call transaction() and then apply() for each of its events, in the order
@@ -45,6 +51,7 @@ export class HistoryFold {
   private readonly trades: SeriesWriter<TradeRecord>;
   private readonly liquidations: SeriesWriter<TradeRecord>;
   private readonly deficits: SeriesWriter<DeficitRecord>;
+  private readonly operatorActs: SeriesWriter<OperatorActRecord>;
   private readonly transfers: TransferFold;
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
@@ -64,6 +71,7 @@ export class HistoryFold {
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
     this.liquidations = new SeriesWriter(database.liquidations, TRADES_PER_CHUNK);
     this.deficits = new SeriesWriter(database.deficits, DEFICITS_PER_CHUNK);
+    this.operatorActs = new SeriesWriter(database.operatorActs, ACTS_PER_CHUNK);
     this.transfers = new TransferFold(database);
     this.funding = new FundingFold(database);
     this.insurance = new InsuranceFold(database);
@@ -117,6 +125,9 @@ export class HistoryFold {
       case DeficitCovered.code:
         if (isCustomer(event.accountId)) this.covered(event);
         break;
+      case OperatorActed.code:
+        this.acted(event);
+        break;
       case Deposited.code:
       case WithdrawalRequested.code:
       case WithdrawalSent.code:
@@ -134,6 +145,7 @@ export class HistoryFold {
     this.trades.flush(batch);
     this.liquidations.flush(batch);
     this.deficits.flush(batch);
+    this.operatorActs.flush(batch);
     this.transfers.flush(batch);
     this.funding.flush(batch);
     this.insurance.flush(batch);
@@ -176,6 +188,13 @@ export class HistoryFold {
     const { position, time, actorId } = this;
     const deficit = { instrumentId: actorId, amountQuanta, time, sequence: position.sequence };
     this.deficits.append(this.batch, accountId, position, { type: DeficitRecord.code, ...deficit });
+  }
+
+  private acted({ operator, act, value }: MessageOf<typeof OperatorActed>): void {
+    const { position, time, actorId } = this;
+    const record = { instrumentId: actorId, act, value, time, sequence: position.sequence, operator };
+    const list = act === OPERATOR_ACT.INDEX_PRICE ? PRICE_ACTS : STATUS_ACTS;
+    this.operatorActs.append(this.batch, list, position, { type: OperatorActRecord.code, ...record });
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type FundingPaymentRecord,
   type FundingRateRecord,
   type FundMovementRecord,
+  type OperatorActRecord,
   OrderRecord,
   type ReferenceRecord,
   type TradeRecord,
@@ -31,7 +32,7 @@ import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account
 import { candleKey, toCandle } from "./candle-fold.ts";
 import { runsOf } from "./client-id-runs.ts";
 import { fundingRateKey } from "./funding-fold.ts";
-import { readIndex } from "./history-fold.ts";
+import { PRICE_ACTS, readIndex, STATUS_ACTS } from "./history-fold.ts";
 import { nextOpenInterest, readOpenInterest } from "./open-interest-fold.ts";
 import { closedPositionList } from "./position-fold.ts";
 
@@ -269,6 +270,16 @@ export class History {
     return this.database.fundMovements.read(INSURANCE_ACCOUNT, query, (movement) =>
       (query.instrumentId === undefined || movement.actorId === query.instrumentId) && isWithin(movement.time, query)
         ? movement
+        : null,
+    );
+  }
+
+  /** What operators did: index prices that they set, or everything else. */
+  operatorActs(query: AccountQuery & { isPrice: boolean }): Page<OperatorActRecord> {
+    this.database.refresh();
+    return this.database.operatorActs.read(query.isPrice ? PRICE_ACTS : STATUS_ACTS, query, (act) =>
+      (query.instrumentId === undefined || act.instrumentId === query.instrumentId) && isWithin(act.time, query)
+        ? act
         : null,
     );
   }

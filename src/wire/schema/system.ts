@@ -1,6 +1,7 @@
+import { OPERATOR_ACTS } from "../../core/base/enums.ts";
 import Type from "../../packages/typebox.ts";
 import { Status, StatusReason } from "./market.ts";
-import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
+import { Decimal, DecimalOut, listOf, listQuery, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
 export const ServerTime = object({ serverTime: Time("Time of the answer.") });
 
@@ -110,9 +111,11 @@ export const IndexPriceBody = object({
 });
 export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("The price that was set.", "65000.5") });
 
+const HALT_MODES = ["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"] as const;
+
 export const HaltBody = object({
   mode: Type.Optional(
-    Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
+    Type.Enum(HALT_MODES, {
       description: "What remains possible. Default: CANCEL_ONLY.",
     }),
   ),
@@ -159,3 +162,29 @@ export const Audit = object(
   },
   { description: "An audit of all money and positions." },
 );
+
+export const OperatorActsQuery = object({
+  kind: Type.Optional(
+    Type.Enum(["SYMBOL_STATUS", "INDEX_PRICE"], {
+      description: "SYMBOL_STATUS, the default: halts and resumes. INDEX_PRICE: index prices that operators set.",
+    }),
+  ),
+  symbol: Type.Optional(SymbolName),
+  ...listQuery,
+});
+const OperatorAct = object(
+  {
+    time: Time("When it was done."),
+    operator: Type.String({
+      description: "The operator's name. `operator` is the holder of `operatorToken`.",
+      examples: ["alice"],
+    }),
+    act: Type.Enum(OPERATOR_ACTS, { description: "INDEX_PRICE is also one that was held back, since it jumped." }),
+    symbol: SymbolName,
+    mode: nullable(Type.Enum(HALT_MODES), { description: "Of a HALT: what remained possible." }),
+    price: nullable(DecimalOut("", "65000.5"), { description: "Of an INDEX_PRICE." }),
+    sequence: Sequence,
+  },
+  { description: "A change that an operator asked for." },
+);
+export const OperatorActList = listOf(OperatorAct, "What operators did, newest first.");

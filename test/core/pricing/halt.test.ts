@@ -7,6 +7,7 @@ import {
   ISOLATED,
   LEDGER,
   LIMIT,
+  OPERATOR_ACTS,
   REDUCE_ONLY,
   SELL,
   STOP,
@@ -29,7 +30,7 @@ import {
   SetMarginMode,
   Tick,
 } from "../../../src/core/protocol/commands.ts";
-import { IndexWentStale, TradingHalted } from "../../../src/core/protocol/events.ts";
+import { IndexWentStale, OperatorActed, TradingHalted } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Refused, type StatusView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, recover, type Said } from "../support/exchange.ts";
@@ -195,6 +196,30 @@ test("resuming a symbol that trades replies so and writes no event", () => {
   const { events } = market.say(make(ResumeSymbol));
   assert.deepEqual(events, []);
   assert.deepEqual(market.status(), { status: "TRADING", reason: null, until: 0 });
+});
+
+test("an operator's act is logged with the name, also if it changes nothing, and not if it is refused", () => {
+  const market = new Market();
+  const actsOf = (command: Message) =>
+    eventsOf(market.say(command), OperatorActed.code).map((event) => {
+      const { operator, act, value } = event as MessageOf<typeof OperatorActed>;
+      return [operator, OPERATOR_ACTS[act], value];
+    });
+  const operator = "alice";
+  assert.deepEqual(actsOf(make(HaltSymbol, { mode: 2, reason: 3, operator })), [["alice", "HALT", 2]]);
+  assert.deepEqual(actsOf(make(HaltSymbol, { mode: 2, reason: 3, operator })), [["alice", "HALT", 2]]);
+  for (const _ of [1, 2]) assert.deepEqual(actsOf(make(ResumeSymbol, { operator })), [["alice", "RESUME", 0]]);
+  assert.deepEqual(actsOf(make(SetIndexPrice, { indexTicks: 101, operator })), [["alice", "INDEX_PRICE", 101]]);
+  assert.deepEqual(actsOf(make(SetIndexPrice, { indexTicks: 0, operator })), []);
+  // A price that is held back has an effect: nothing takes new risk.
+  assert.deepEqual(actsOf(make(SetIndexPrice, { indexTicks: 150, isGuarded: 1, operator })), [
+    ["alice", "INDEX_PRICE", 150],
+  ]);
+  const again = new Exchange([instrument(PLAIN)], LEDGER_SETTINGS, MAX_ACCOUNTS, MAX_AGE_MS);
+  recover(again, market, "log");
+  assert.equal(again.audit(PLAIN.id).digest, market.audit(PLAIN.id).digest);
+  for (const command of [make(HaltSymbol, { mode: 2, reason: 5 }), make(ResumeSymbol), make(Tick)])
+    assert.deepEqual(actsOf(command), []);
 });
 
 test("an index without updates is reported stale once, until the next price", () => {

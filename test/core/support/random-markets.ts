@@ -103,7 +103,7 @@ export class Markets {
   }
 
   price(symbol: SymbolActor, indexTicks: number): Message[] {
-    return this.run(symbol, { type: SetIndexPrice.code, indexTicks } as Message);
+    return this.run(symbol, make(SetIndexPrice, { indexTicks }));
   }
 
   tick(): Message[] {

@@ -124,6 +124,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /docs": { access: "PUBLIC" },
   "GET /docs/scalar.js": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
+  "GET /operator/acts": { access: "OPERATOR" },
   "GET /metrics": { access: "METRICS" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
   "POST /operator/symbols/:symbol/halt": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/halt" },

@@ -211,6 +211,22 @@ test("a guarded price jump needs two confirmations and then trips the circuit br
   await client.close();
 });
 
+test("operators' acts are listed with their names, also those from before a restart", async () => {
+  const all = <T>(query: string) => operator.get<Page<T>>(`/operator/acts?limit=1000${query}`);
+  const { data } = await all<{ act: string; mode: string | null; operator: string; symbol: string }>("");
+  // The tests above restart the exchange.
+  const { act, mode, operator: name, symbol } = data.at(-1)!;
+  assert.deepEqual([act, mode, name, symbol], ["HALT", "CANCEL_ONLY", "operator", "BTC-PERP"]);
+  assert.ok(data.every((each) => each.act !== "INDEX_PRICE"));
+  const latest = await resume();
+  assert.equal((await all<{ sequence: number }>("")).data[0]?.sequence, latest.sequence);
+  assert.deepEqual((await all("&symbol=ETH-PERP")).data, []);
+  const { data: prices } = await all<{ price: string; act: string }>("&kind=INDEX_PRICE&symbol=ETH-PERP");
+  assert.deepEqual(prices.map(({ act, price }) => [act, price]).at(-1), ["INDEX_PRICE", "3500"]);
+  await operator.refused("BAD_VALUE", "GET", "/operator/acts?kind=HALT");
+  await operator.refused("BAD_VALUE", "GET", "/operator/acts?cursor=x");
+});
+
 test("invalid operator requests are refused", async () => {
   await operator.refused("BAD_VALUE", "POST", "/operator/symbols/BTC-PERP/halt", { mode: "TRADING" });
   await operator.refused("UNKNOWN_SYMBOL", "POST", "/operator/symbols/DOGE-PERP/halt");

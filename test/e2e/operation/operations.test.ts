@@ -19,7 +19,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
-import type { Challenge, PlacedOrder } from "../../../src/client/types.ts";
+import type { Challenge, OperatorActList, PlacedOrder } from "../../../src/client/types.ts";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
 import { ERRORS } from "../../../src/wire/error-codes.ts";
 import * as account from "../../../src/wire/schema/account.ts";
@@ -172,6 +172,11 @@ test("the metrics have a token of their own, operators have names, and both can 
   await new Api(url, OPERATOR_TOKEN).call(200, "PUT", "/operator/index/BTC-PERP", { price: "65000" });
   await alice.call(200, "POST", "/operator/symbols/BTC-PERP/halt", { mode: "REDUCE_ONLY" });
   await split.logs(/"operator":"alice","method":"POST",.*"parameter":"BTC-PERP","body":\{"mode":"REDUCE_ONLY"\}/);
+  const { data } = await alice.get<OperatorActList>("/operator/acts");
+  assert.deepEqual(
+    data.map(({ operator, act, mode }) => [operator, act, mode]),
+    [["alice", "HALT", "REDUCE_ONLY"]],
+  );
   for (const path of ["/time", "/orders", "/docs"]) await isUnknown(url, "GET", path);
   await assert.rejects(SocketClient.open(`ws://${QUIET_HOST}:${port}/v1/ws`), /404/);
   assert.equal((await split.stop()).code, 0);

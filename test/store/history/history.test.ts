@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as enums from "../../../src/core/base/enums.ts";
-import { type Event, OrderClosed, OrderPlaced, OrderReduced, Traded } from "../../../src/core/protocol/events.ts";
+import {
+  type Event,
+  OperatorActed,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  Traded,
+} from "../../../src/core/protocol/events.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { BadCursorError } from "../../../src/store/database/pages.ts";
@@ -481,4 +488,24 @@ test("rows that are added while a list is read from its beginning follow on the 
   const serials = [...first.data, ...rest.data].map(({ orderId }) => (orderId - 1) / 256);
   assert.deepEqual([serials, rest.nextCursor], [[1, 2, 3, 4], null]);
   await database.close();
+});
+
+test("operators' acts are listed by time and symbol, and their prices do not stand between them", async () => {
+  const acts = [0, 2, 2, 1, 2].map((act, i) => event(OperatorActed, { operator: `o${i}`, act, value: i }));
+  const transactions = transactionsOf(acts, [1000, 2000, 3000, 4000, 5000]);
+  transactions[3]!.actorId = 2;
+  await withHistory(transactions, (history) => {
+    const list = (isPrice: boolean, query: object = {}) =>
+      allPages(1, (page) => history.operatorActs({ isPrice, ...page, ...query })).map(
+        ({ operator, act, value, time, sequence, instrumentId }) =>
+          [operator, act, value, time, sequence, instrumentId].join(" "),
+      );
+    const halt = "o0 0 0 1000 1 1";
+    const resume = "o3 1 3 4000 4 2";
+    assert.deepEqual(list(false), [resume, halt]);
+    assert.deepEqual(list(false, { instrumentId: 1 }), [halt]);
+    assert.deepEqual(list(true), ["o4 2 4 5000 5 1", "o2 2 2 3000 3 1", "o1 2 1 2000 2 1"]);
+    assert.deepEqual(list(true, { startTime: 2500, endTime: 3500 }), ["o2 2 2 3000 3 1"]);
+    assert.deepEqual(history.fundMovements({ limit: 9 }).data, []);
+  });
 });
