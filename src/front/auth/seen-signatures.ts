@@ -17,11 +17,13 @@ const WIDTH = 2;
  */
 export class SeenSignatures {
   private readonly windowMs: number;
+  private readonly most: number;
   private readonly rows = new HashFifo(WIDTH);
 
   /** The caller must refuse signatures older than `windowMs`, because they are forgotten here. */
-  constructor(windowMs: number) {
+  constructor(windowMs: number, most = MAX_SIGNATURES) {
     this.windowMs = windowMs;
+    this.most = most;
   }
 
   /** "SEEN": it was added before, or collides with another (1 in 10^15). "FULL": it cannot be remembered. */
@@ -31,7 +33,7 @@ export class SeenSignatures {
     const digits = Number.parseInt(signature.slice(0, 13), 16);
     for (let row = rows.find(digits); row !== NO_ROW; row = rows.findNext(row))
       if (rows.get(row, DIGITS) === digits) return "SEEN";
-    if (rows.length >= MAX_SIGNATURES) return "FULL";
+    if (rows.length >= this.most) return "FULL";
     const row = rows.append(digits);
     rows.set(row, DIGITS, digits);
     rows.set(row, SIGNED_AT, signedAt);

@@ -397,6 +397,17 @@ test("signatures are remembered while they are fresh, and forgotten later", () =
   }
 });
 
+test("no more signatures are remembered than there is room for, until the oldest are forgotten", () => {
+  const seen = new SeenSignatures(1000, 3);
+  const add = (n: number, now: number) => seen.add(`${n}`.repeat(64), now, now);
+  assert.deepEqual(
+    [add(1, 0), add(2, 0), add(3, 500), add(4, 500), add(3, 500)],
+    ["NEW", "NEW", "NEW", "FULL", "SEEN"],
+  );
+  assert.equal(add(4, 1001), "NEW");
+  assert.equal(seen.size, 2);
+});
+
 test("addresses and subnets are parsed strictly", () => {
   for (const bad of [
     "",

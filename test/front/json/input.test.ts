@@ -250,6 +250,17 @@ test("cached queries do not affect each other and cannot be changed", () => {
   for (let time = 0; time < 2; time++) assertRefused(() => klines.readQuery(query(0)), "BAD_VALUE", "limit", query(0));
 });
 
+test("the cache of queries has a bound", () => {
+  const input = new Input(KlinesQuery);
+  const { cached } = input as unknown as { cached: Map<string, unknown> };
+  let most = 0;
+  for (let i = 1; i <= 250; i++) {
+    input.readQuery(`symbol=BTC-PERP&interval=1m&limit=${i}`);
+    most = Math.max(most, cached.size);
+  }
+  assert.equal(most, 100);
+});
+
 test("unknown fields are reported as unknown, however many there are", () => {
   for (const count of [1, 8, 100]) {
     const unknown = Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));

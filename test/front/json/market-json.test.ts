@@ -63,6 +63,17 @@ test("the cached text of a level follows its quantity", () => {
   assert.equal(printer.print(650005, 1200).json, '["65000.5","1.2"]');
 });
 
+test("the cache of levels has a bound", () => {
+  const printer = new LevelPrinter(instrument(1, "BTC-PERP"));
+  const { texts } = printer as unknown as { texts: Map<number, unknown> };
+  let most = 0;
+  for (let tick = 1; tick <= 20_000; tick++) {
+    printer.print(tick, 1);
+    most = Math.max(most, texts.size);
+  }
+  assert.equal(most, 8192);
+});
+
 test("a symbol without a price is halted, and its missing values are null", async () => {
   const { engine, market } = await openMarket();
   assert.deepEqual(read(market.tickerJson(BTC)), {

@@ -351,3 +351,29 @@ function checkFilters(history: History, accountId: number, records: ClosedPositi
     );
   assert.throws(() => history.closedPositionsOf(accountId, { limit: 5, cursor: "1.2" }), BadCursorError);
 }
+
+test("the index forgets cached positions and orders when they are too many", async () => {
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, []);
+  const { positions, orders } = fold as unknown as {
+    positions: { states: Map<number, unknown>; trimCache(): void };
+    orders: { openOrders: Map<number, unknown>; trimCache(): void };
+  };
+  let sequence = 0;
+  const fill = (cache: Map<number, unknown>, size: number) => {
+    for (let i = cache.size; i < size; i++) cache.set(i, null);
+  };
+  for (const [cache, most, owner] of [
+    [positions.states, 50_000, positions],
+    [orders.openOrders, 200_000, orders],
+  ] as const) {
+    fill(cache, most);
+    owner.trimCache();
+    assert.equal(cache.size, most);
+    fill(cache, most + 1);
+    fold.transaction(++sequence, 1, BTC);
+    fold.commit();
+    assert.equal(cache.size, 0);
+  }
+  await database.close();
+});
