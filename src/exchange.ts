@@ -1,12 +1,15 @@
 import type { Logger } from "pino";
 import type { Host } from "./actor/host/host.ts";
 import type { ComputePool } from "./actor/host/pools.ts";
+import { must } from "./assert.ts";
 import type { Config } from "./config.ts";
 import type { PriceTicks } from "./core/base/units.ts";
+import { Approvals } from "./front/auth/approvals.ts";
 import { Auth } from "./front/auth/auth.ts";
 import { Limits } from "./front/auth/limits.ts";
 import { Operators } from "./front/auth/operators.ts";
 import { Wallets } from "./front/auth/wallet.ts";
+import { WalletSignatures } from "./front/auth/wallet-signature.ts";
 import { ApiError } from "./front/common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "./front/common/paths.ts";
 import { ClientOrderIds } from "./front/exchange/client-order-ids.ts";
@@ -29,6 +32,7 @@ import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
 import { WebSocketApi } from "./front/websocket/websocket-api.ts";
 import { openDatabase } from "./store/database/database.ts";
+import { readGenesis } from "./store/files/genesis.ts";
 import { requireMatchingSecret, Vault } from "./store/files/vault.ts";
 import { History } from "./store/history/history.ts";
 
@@ -204,7 +208,15 @@ function createContext(
   isReady: () => boolean,
 ): Context {
   const domain = config.loginDomain === "" ? authority : config.loginDomain;
-  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
+  const { chainId } = config;
+  const signatures = new WalletSignatures(compute.recover);
+  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId, signatures });
+  const { exchangeId } = must(readGenesis(config.data), "the genesis of the data folder");
+  const approvals = new Approvals({
+    ...{ domain, exchangeId, chainId, signatures },
+    isRequired: config.walletApproval,
+    addressOf: (accountId) => credentials.addressOf(accountId),
+  });
   return {
     ...{
       history,
@@ -215,6 +227,7 @@ function createContext(
       clientOrderIds,
       limits,
       wallets,
+      approvals,
       isReady,
       log,
       droppedLogLines,

@@ -41,7 +41,14 @@ assert.ok(BTC && ETH);
 const TOKEN = "0123456789abcdefghijklmnopqrstuv";
 
 test("environment variables of the client commands do not stop an exchange", () => {
-  const env = { PERPD_URL: "u", PERPD_TOKEN: "t", PERPD_API_KEY: "k", PERPD_SECRET: "s", PERPD_PORT: "1" };
+  const env = {
+    PERPD_URL: "u",
+    PERPD_TOKEN: "t",
+    PERPD_API_KEY: "k",
+    PERPD_SECRET: "s",
+    PERPD_WALLET_KEY: "w",
+    PERPD_PORT: "1",
+  };
   const invocation = loadConfig(["start"], env);
   assert.equal(invocation.kind === "start" && invocation.config.port, 1);
 });

@@ -72,7 +72,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
-  viem: ["src/packages/viem.ts"],
+  viem: ["src/packages/viem.ts", "src/cli/wallet.ts"],
   typebox: ["src/packages/typebox.ts"],
   pino: ["src/process-log.ts", "src/exchange.ts"],
   "node:worker_threads": ["src/actor/"],

@@ -93,6 +93,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   IP_NOT_ALLOWED: ccxt.PermissionDenied,
   SESSION_REQUIRED: ccxt.PermissionDenied,
   SYMBOL_NOT_ALLOWED: ccxt.PermissionDenied,
+  WALLET_SIGNATURE_REQUIRED: ccxt.PermissionDenied,
+  APPROVAL_INVALID: ccxt.AuthenticationError,
   ORIGIN_NOT_ALLOWED: ccxt.PermissionDenied,
   OPERATOR_REQUIRED: ccxt.PermissionDenied,
   KEY_ORDER_LIMIT: ccxt.PermissionDenied,

@@ -1,4 +1,4 @@
-import type { PerpdClient } from "../client/client.ts";
+import type { PerpdClient, SignMessage } from "../client/client.ts";
 import { isOutcomeUnknown, PerpdError } from "../client/error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -47,6 +47,8 @@ export interface Call {
   positionals: readonly string[];
   values: Values;
   terminal: Terminal;
+  /** The wallet in the environment, if there is one. */
+  signMessage: SignMessage | undefined;
   /** Print the exchange's reply unchanged, as JSON. */
   asJson: boolean;
 }

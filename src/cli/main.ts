@@ -7,6 +7,8 @@ import { book, markets } from "./market.ts";
 import { stream } from "./stream.ts";
 import { DONE, type Environment, FAILED, MISUSED, openTerminal } from "./terminal.ts";
 import { amend, cancel, close, leverage, margin, maxSize, order } from "./trading.ts";
+import { walletOf } from "./wallet.ts";
+import { addresses, createKey, withdraw } from "./withdrawals.ts";
 
 /** Commands for trading on a running exchange. */
 export const COMMANDS: readonly Command[] = [
@@ -27,6 +29,9 @@ export const COMMANDS: readonly Command[] = [
   leverage,
   margin,
   deposit,
+  withdraw,
+  addresses,
+  createKey,
   stream,
 ];
 
@@ -41,7 +46,8 @@ export async function runCommand(command: Command, args: readonly string[], env:
     if (values.help === true) terminal.print(commandHelp(command));
     else {
       const client = clientOf(command, values, env);
-      await command.run({ client, positionals, values, terminal, asJson: values.json === true });
+      const signMessage = walletOf(env);
+      await command.run({ client, positionals, values, terminal, signMessage, asJson: values.json === true });
     }
     return DONE;
   } catch (error) {

@@ -1,4 +1,5 @@
 import WebSocket from "ws";
+import { addressLines, keyLines, messageToSign, withdrawalLines } from "./approval.ts";
 import { orderSegment, pathSegment } from "./paths.ts";
 import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
 import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
@@ -8,6 +9,9 @@ export interface PerpdClientOptions extends ClientOptions {
   /** WebSocket class for stream(). Default: that of the `ws` package. */
   WebSocket?: WebSocketConstructor;
 }
+
+/** The wallet's personal_sign (EIP-191). */
+export type SignMessage = (message: string) => Promise<string>;
 
 const REPEATABLE: Repeatable = { isRepeatable: true };
 
@@ -39,15 +43,8 @@ export class PerpdClient {
     return this.requests.post("/auth/challenge", body, REPEATABLE);
   }
 
-  /**
-   * Signs in with a wallet. `signMessage`: the wallet's personal_sign (EIP-191). Later requests use the session's
-   * token.
-   */
-  async login(
-    address: string,
-    signMessage: (message: string) => Promise<string>,
-    options: { chainId?: number } = {},
-  ): Promise<api.Session> {
+  /** Signs in with a wallet. Later requests use the session's token. */
+  async login(address: string, signMessage: SignMessage, options: { chainId?: number } = {}): Promise<api.Session> {
     const { message } = await this.challenge(address, options.chainId);
     const signature = await signMessage(message);
     const session = await this.requests.post<api.Session>("/auth/login", { message, signature });
@@ -75,9 +72,12 @@ export class PerpdClient {
     await this.requests.delete(`/auth/sessions/${pathSegment(sessionId, "sessionId")}`);
   }
 
-  /** Creates an API key. Its secret is in this reply only. Needs a session, as do keys() and revokeKey(). */
-  createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
-    return this.requests.post("/auth/keys", key);
+  /**
+   * Creates an API key. Its secret is in this reply only. Needs a session, as do keys() and revokeKey(). `signMessage` is
+   * for exchanges that ask for a fresh signature of the wallet, as in withdraw() and addWithdrawalAddress().
+   */
+  createKey(key: api.NewApiKey, signMessage?: SignMessage): Promise<api.CreatedApiKey> {
+    return this.postApproved("/auth/keys", key, keyLines(key), signMessage);
   }
 
   keys(): Promise<api.ApiKeyList> {
@@ -86,6 +86,24 @@ export class PerpdClient {
 
   async revokeKey(apiKey: string): Promise<void> {
     await this.requests.delete(`/auth/keys/${pathSegment(apiKey, "apiKey")}`);
+  }
+
+  /** Sends it again with the wallet's signature, if the exchange asks for one. `lines`: what the wallet must show. */
+  private async postApproved<T>(
+    path: string,
+    body: object,
+    lines: readonly string[],
+    signMessage: SignMessage | undefined,
+    repeatable?: Repeatable,
+  ): Promise<T> {
+    try {
+      return await this.requests.post<T>(path, body, repeatable);
+    } catch (error) {
+      const message = signMessage === undefined ? null : messageToSign(error, lines);
+      if (signMessage === undefined || message === null) throw error;
+      const approval = { message, signature: await signMessage(message) };
+      return this.requests.post<T>(path, { ...body, approval }, repeatable);
+    }
   }
 
   // ---- trading ------------------------------------------------------------------------------------------------------
@@ -226,9 +244,13 @@ export class PerpdClient {
     return this.requests.post("/account/deposit", request, { isRepeatable: request.reference !== undefined });
   }
 
-  /** Requests a withdrawal. With a reference it is retried when the exchange is busy, and debited once. */
-  withdraw(request: api.WithdrawRequest): Promise<api.Transfer> {
-    return this.requests.post("/account/withdraw", request, { isRepeatable: request.reference !== undefined });
+  /**
+   * Requests a withdrawal. With a reference it is retried when the exchange is busy, and debited once. The reference is
+   * required where the exchange asks for a signature of the wallet.
+   */
+  withdraw(request: api.ApprovedWithdrawal, signMessage?: SignMessage): Promise<api.Transfer> {
+    const isRepeatable = request.reference !== undefined;
+    return this.postApproved("/account/withdraw", request, withdrawalLines(request), signMessage, { isRepeatable });
   }
 
   /** The account's address book for withdrawals. */
@@ -237,8 +259,9 @@ export class PerpdClient {
   }
 
   /** Adds an address to the book. It may have to wait until its `usableAt`. Needs a session, as does removing. */
-  addWithdrawalAddress(address: string, label: string): Promise<api.WithdrawalAddress> {
-    return this.requests.post("/account/withdrawal-addresses", { address, label }, REPEATABLE);
+  addWithdrawalAddress(address: string, label: string, signMessage?: SignMessage): Promise<api.WithdrawalAddress> {
+    const entry = { address, label };
+    return this.postApproved("/account/withdrawal-addresses", entry, addressLines(entry), signMessage, REPEATABLE);
   }
 
   async removeWithdrawalAddress(address: string): Promise<void> {

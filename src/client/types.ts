@@ -37,6 +37,8 @@ export type MarginMode = Static<typeof orders.MarginMode>;
 
 export type DepositRequest = Static<typeof account.DepositBody>;
 export type WithdrawRequest = Static<typeof account.WithdrawBody>;
+export type ApprovedWithdrawal = Omit<WithdrawRequest, "approval">;
+export type NewWithdrawalAddress = Omit<Static<typeof account.WithdrawalAddressBody>, "approval">;
 export type WithdrawalAddress = Static<typeof account.AddedWithdrawalAddress>;
 export type WithdrawalAddressList = Static<typeof account.WithdrawalAddressList>;
 export type PositionsQuery = Static<typeof account.PositionsQuery>;
@@ -60,7 +62,7 @@ export type TransferList = Static<typeof account.TransferList>;
 export type Challenge = Static<typeof auth.Challenge>;
 export type Session = Static<typeof auth.Session>;
 export type OpenSessionList = Static<typeof auth.OpenSessionList>;
-export type NewApiKey = Static<typeof auth.CreateKeyBody>;
+export type NewApiKey = Omit<Static<typeof auth.CreateKeyBody>, "approval">;
 export type CreatedApiKey = Static<typeof auth.CreatedKey>;
 export type ApiKeyList = Static<typeof auth.ApiKeyList>;
 

@@ -387,6 +387,13 @@ export const SETTINGS = Type.Object(
           "how long a new address of an address book cannot be used, in ms; it holds for addresses that are added from then on",
       }),
     ),
+    walletApproval: Type.Boolean(
+      setting({
+        default: false,
+        description:
+          "withdrawals, new withdrawal addresses and new API keys need a fresh signature of the account's wallet",
+      }),
+    ),
     loginDomain: Type.String(
       setting({
         default: "",

@@ -11,7 +11,9 @@ import {
 } from "./settings.ts";
 
 /** Read by the client commands. They may be set where an exchange is started, too. */
-const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["PERPD_URL", "PERPD_TOKEN", "PERPD_API_KEY", "PERPD_SECRET"]);
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+  ...["PERPD_URL", "PERPD_TOKEN", "PERPD_API_KEY", "PERPD_SECRET", "PERPD_WALLET_KEY"],
+]);
 
 /** The values of one source, by setting. Each is valid by itself; they are not yet checked against each other. */
 export type Values = Map<SettingName, unknown>;

@@ -5,7 +5,7 @@ import type { Address } from "../../packages/viem.ts";
 import { createSiweMessage, getAddress, parseSiweMessage } from "../../packages/viem.ts";
 import { ApiError } from "../common/errors.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
-import { readSignature } from "./wallet-signature.ts";
+import type { WalletSignatures } from "./wallet-signature.ts";
 
 export interface WalletOptions {
   /** Host and port of the site that asks for the signature, as wallets show it. */
@@ -13,11 +13,7 @@ export interface WalletOptions {
   uri: string;
   /** The default, for clients that name none. */
   chainId: number;
-  /**
-   * Resolves to the address that signed a message, or null when the signature is invalid. It takes milliseconds, so it runs
-   * in the compute pool. Rejects when the queue of the pool is full.
-   */
-  recover: (message: string, signature: string) => Promise<string | null>;
+  signatures: WalletSignatures;
 }
 
 export interface IssuedChallenge {
@@ -82,9 +78,7 @@ export class Wallets {
     // The exchange wrote the message itself, so one comparison covers domain, URI, chain, address and times.
     const issued = this.compose(nonce, challenge);
     if (message !== issued) throw mismatch(message, issued);
-    const recovered = await this.recover(message, readSignature(signature));
-    if (recovered?.toLowerCase() !== challenge.address.toLowerCase())
-      throw new ApiError("BAD_SIGNATURE", { field: "signature", details: { recovered, expected: challenge.address } });
+    await this.options.signatures.check({ address: challenge.address, message, signature });
     const memory = this.used.add(challenge.tag, challenge.issuedAt, now);
     if (memory === "SEEN") throw new ApiError("CHALLENGE_NOT_FOUND");
     if (memory === "FULL") throw new ApiError("OVERLOADED");
@@ -107,16 +101,6 @@ export class Wallets {
 
   private tagOf(signed: string): string {
     return createHmac("sha256", this.key).update(signed).digest("hex").slice(0, TAG_DIGITS);
-  }
-
-  private async recover(message: string, signature: string): Promise<string | null> {
-    try {
-      return await this.options.recover(message, signature);
-    } catch {
-      throw new ApiError("OVERLOADED", {
-        message: "There are too many logins at once. Send the same request again after a moment.",
-      });
-    }
   }
 
   private compose(nonce: string, { address, chainId, issuedAt }: Challenge): string {

@@ -1,4 +1,5 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
+import { must } from "../../assert.ts";
 import { LEDGER, PERMISSIONS, type Permission } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { Describe } from "../../core/protocol/commands.ts";
@@ -93,7 +94,9 @@ export class Credentials {
   private readonly sessions = new CredentialIndex<Session>();
   private readonly sessionByHeader = new Map<string, Session>();
   private readonly keys = new CredentialIndex<Key>();
-  private readonly addresses = new Set<string>();
+  /** By account id. */
+  private readonly addresses: string[] = [];
+  private readonly knownAddresses = new Set<string>();
 
   private constructor(engine: Engine) {
     engine.onReleased((transaction) => this.fold(transaction));
@@ -147,7 +150,12 @@ export class Credentials {
 
   /** `address`: in lower case. */
   hasAccount(address: string): boolean {
-    return this.addresses.has(address);
+    return this.knownAddresses.has(address);
+  }
+
+  /** The wallet of an account, in lower case. */
+  addressOf(accountId: number): string {
+    return must(this.addresses[accountId], `the wallet of account ${accountId}`);
   }
 
   /** In the form of the ledger's summary. */
@@ -156,7 +164,7 @@ export class Credentials {
   }
 
   private prime(state: LedgerSummary): void {
-    for (const [, address] of state.accounts) this.addresses.add(address);
+    for (const [accountId, address] of state.accounts) this.addAccount(accountId, address);
     for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
     for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
   }
@@ -169,7 +177,7 @@ export class Credentials {
   private apply(event: LedgerEvent): void {
     switch (event.type) {
       case AccountOpened.code:
-        this.addresses.add(event.address);
+        this.addAccount(event.accountId, event.address);
         break;
       case SessionOpened.code:
         this.addSession(event.accountId, event.tokenHash, event.expiresAt);
@@ -184,6 +192,11 @@ export class Credentials {
         this.keys.remove(event.apiKey);
         break;
     }
+  }
+
+  private addAccount(accountId: number, address: string): void {
+    this.addresses[accountId] = address;
+    this.knownAddresses.add(address);
   }
 
   private addSession(accountId: number, tokenHash: string, expiresAt: TimeMs): void {

@@ -1,9 +1,11 @@
+import { withdrawalLines } from "../../client/approval.ts";
 import { EXEC_TYPES, idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
 import { PPM_DECIMALS, printFixed } from "../../core/base/units.ts";
 import { Deposit, PrepareWithdrawal, ReadMarginCall, SetMarginCall, Withdraw } from "../../core/protocol/commands.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { TransferKind } from "../../core/protocol/payloads.ts";
 import { MarginCallView, Refused, TransferView } from "../../core/protocol/replies.ts";
+import type { Static } from "../../packages/typebox.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import * as schema from "../../wire/schema/account.ts";
 import { FillList } from "../../wire/schema/orders.ts";
@@ -70,19 +72,38 @@ export const withdrawRoute = (context: Context): Route =>
     cost: KEEPING_COST,
     body: schema.WithdrawBody,
     replies: { 201: schema.RequestedTransfer, 200: schema.RequestedTransfer },
-    errors: errorsIn("WITHDRAWAL"),
-    async handle({ call, principal, body }) {
+    errors: errorsIn("WITHDRAWAL", "APPROVAL"),
+    async handle({ call, principal: { accountId }, body }) {
       const command = {
         ...blank(Withdraw),
-        accountId: principal.accountId,
+        accountId,
         amountQuanta: readAmount(body.amount),
         address: readAddress(body.address),
         reference: body.reference ?? "",
       };
-      command.refusal = await prepareWithdrawal(context, principal.accountId);
+      await checkApproval(context, accountId, body);
+      command.refusal = await prepareWithdrawal(context, accountId);
       if (!call.done) requestTransfer(context, call, command);
     },
   });
+
+/**
+ * The reference makes the approval take effect once, for ever and across restarts. A retry with the same approval gets the
+ * first withdrawal.
+ */
+async function checkApproval(
+  { approvals }: Context,
+  accountId: number,
+  body: Static<typeof schema.WithdrawBody>,
+): Promise<void> {
+  const { approval, reference } = body;
+  if (approvals.concerns(approval) && reference === undefined)
+    throw new ApiError("MISSING_FIELD", {
+      field: "reference",
+      message: "A withdrawal that the wallet approves needs a reference. Send one that you have not used.",
+    });
+  await approvals.check({ accountId, lines: withdrawalLines(body), approval });
+}
 
 /** Liquidation begins at a ratio of 1, so a call must come before. */
 const MIN_CALL_PPM = 10_000;

@@ -1,3 +1,4 @@
+import { keyLines } from "../../client/approval.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
@@ -141,11 +142,13 @@ export const createKeyRoute = (context: Context): Route =>
     cost: KEEPING_COST,
     body: schema.CreateKeyBody,
     replies: { 201: schema.CreatedKey },
-    errors: errorsIn("CREATE_KEY"),
-    handle({ call, principal, body }) {
+    errors: errorsIn("CREATE_KEY", "APPROVAL"),
+    async handle({ call, principal: { accountId }, body }) {
       const [apiKey, secret] = [newApiKey(), newSecret()];
       const record = readKeyRecord(context, body, context.vault.seal(secret, apiKey), Date.now());
-      const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
+      await context.approvals.checkOnce({ accountId, lines: keyLines(body), approval: body.approval });
+      if (call.done) return;
+      const command = { ...blank(CreateKey), accountId, apiKey, record };
       requestFor(context, call, LEDGER, command, (transaction) => {
         replyOf(transaction, Done.code);
         call.reply(201, JSON.stringify({ apiKey, secret }));

@@ -1,3 +1,4 @@
+import { addressLines } from "../../client/approval.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { MAX_WITHDRAWAL_ADDRESSES } from "../../core/ledger/withdrawal-addresses.ts";
 import {
@@ -45,9 +46,12 @@ export const addWithdrawalAddressRoute = (context: Context): Route =>
     cost: KEEPING_COST,
     body: schema.WithdrawalAddressBody,
     replies: { 201: schema.AddedWithdrawalAddress, 200: schema.AddedWithdrawalAddress },
-    errors: errorsIn("ADD_ADDRESS"),
-    handle({ call, principal: { accountId }, body: { address, label } }) {
-      const command = { ...blank(AddWithdrawalAddress), accountId, address: readAddress(address), label };
+    errors: errorsIn("ADD_ADDRESS", "APPROVAL"),
+    async handle({ call, principal: { accountId }, body }) {
+      const { label, approval } = body;
+      const command = { ...blank(AddWithdrawalAddress), accountId, address: readAddress(body.address), label };
+      await context.approvals.checkOnce({ accountId, lines: addressLines(body), approval });
+      if (call.done) return;
       requestFor(context, call, LEDGER, command, (transaction) => {
         const { addresses, duplicate } = replyOf<View>(transaction, WithdrawalAddressesView.code);
         if (duplicate === 1) call.reply(200, JSON.stringify({ ...addresses[0], duplicate: true }));

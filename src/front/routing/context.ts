@@ -3,6 +3,7 @@ import { must } from "../../assert.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Vault } from "../../store/files/vault.ts";
 import type { History } from "../../store/history/history.ts";
+import type { Approvals } from "../auth/approvals.ts";
 import type { Limits } from "../auth/limits.ts";
 import type { Wallets } from "../auth/wallet.ts";
 import { ApiError } from "../common/errors.ts";
@@ -23,6 +24,7 @@ export interface Context {
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;
+  readonly approvals: Approvals;
   readonly vault: Vault;
   /** Null: no rate limits. */
   readonly limits: Limits | null;

@@ -11,7 +11,7 @@ export type ErrorGroup =
   /** By what is asked of the exchange. BATCH_ITEM: only as one item of a batch. */
   | ("PLACE" | "AMEND" | "CANCEL" | "CANCEL_ALL" | "BATCH" | "BATCH_ITEM" | "FIND_ORDER" | "MAX_ORDER_SIZE")
   | ("CLOSE_POSITION" | "SET_LEVERAGE" | "SET_MARGIN_MODE" | "MOVE_MARGIN" | "DEPOSIT" | "WITHDRAWAL")
-  | ("ADD_ADDRESS" | "REMOVE_ADDRESS")
+  | ("APPROVAL" | "ADD_ADDRESS" | "REMOVE_ADDRESS")
   | ("LOGIN" | "END_SESSION" | "CREATE_KEY" | "REVOKE_KEY" | "SET_INDEX_PRICE")
   | ("OPEN_SOCKET" | "SOCKET_AUTH" | "SUBSCRIBE" | "UNSUBSCRIBE");
 

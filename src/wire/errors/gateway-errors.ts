@@ -152,9 +152,22 @@ export const GATEWAY_ERRORS = {
   },
   BAD_SIGNATURE: {
     status: 401,
-    problem: "The signature was not made by the address of the challenge.",
-    remedy: "Ask for a new challenge and sign it with the wallet of that address.",
-    groups: ["LOGIN"],
+    problem: "The signature of the message was not made by the wallet.",
+    remedy: "Sign the message as it is, with the wallet that details.expected names.",
+    groups: ["LOGIN", "APPROVAL"],
+  },
+  WALLET_SIGNATURE_REQUIRED: {
+    status: 403,
+    problem: "This request needs a fresh signature of the account's wallet.",
+    remedy:
+      "Sign details.message with the wallet, and send the request again with the message and the signature as approval.",
+    groups: ["APPROVAL"],
+  },
+  APPROVAL_INVALID: {
+    status: 401,
+    problem: "The approval is not for this request, has expired or was used.",
+    remedy: "Send the request without approval to get a new message, and sign that.",
+    groups: ["APPROVAL"],
   },
   PERMISSION_DENIED: {
     status: 403,

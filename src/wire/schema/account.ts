@@ -3,6 +3,7 @@ import Type from "../../packages/typebox.ts";
 import { ExecType } from "./orders.ts";
 import {
   Address,
+  Approval,
   Asset,
   Decimal,
   DecimalOut,
@@ -32,6 +33,7 @@ export const WithdrawBody = object({
   amount: Decimal("At most the `withdrawable` of the balance, with at most six decimals.", "250.5"),
   address: Address,
   reference: Type.Optional(TransferReference),
+  approval: Type.Optional(Approval),
 });
 
 const AddressLabel = Type.String({
@@ -39,7 +41,11 @@ const AddressLabel = Type.String({
   description: "Your own name for the address.",
   examples: ["cold wallet"],
 });
-export const WithdrawalAddressBody = object({ address: Address, label: AddressLabel });
+export const WithdrawalAddressBody = object({
+  address: Address,
+  label: AddressLabel,
+  approval: Type.Optional(Approval),
+});
 const withdrawalAddressProperties = {
   address: Address,
   label: AddressLabel,

@@ -3,6 +3,7 @@ import Type from "../../packages/typebox.ts";
 import {
   Address,
   ApiKeyName,
+  Approval,
   Decimal,
   DecimalOut,
   listOf,
@@ -11,6 +12,7 @@ import {
   SessionId,
   SymbolName,
   Time,
+  WalletSignature,
 } from "./scalars.ts";
 
 const EXAMPLE_MESSAGE = [
@@ -43,11 +45,6 @@ export const Challenge = object(
   { description: "The message that the wallet must sign." },
 );
 
-const WalletSignature = Type.String({
-  pattern: "^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$",
-  description: "The wallet's signature: 65 bytes, or 64 in the compact form of EIP-2098.",
-  examples: [`0x${"ab".repeat(65)}`],
-});
 export const LoginBody = object({
   message: Type.String({
     minLength: 1,
@@ -130,6 +127,7 @@ export const CreateKeyBody = object({
   maxPositionNotional: Type.Optional(Decimal(MAX_POSITION, "50000")),
   maxLeverage: Type.Optional(MaxLeverage),
   expiresAt: Type.Optional(Time("When the key expires.")),
+  approval: Type.Optional(Approval),
 });
 export const CreatedKey = object(
   {

@@ -106,6 +106,29 @@ export const Address = Type.String({
   examples: ["0x8ba1f109551bD432803012645Ac136ddd64DBA72"],
 });
 
+export const WalletSignature = Type.String({
+  pattern: "^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$",
+  description: "The wallet's signature: 65 bytes, or 64 in the compact form of EIP-2098.",
+  examples: [`0x${"ab".repeat(65)}`],
+});
+
+/** A request that the wallet approves: see front/auth/approvals.ts. */
+export const Approval = object(
+  {
+    message: Type.String({
+      minLength: 1,
+      maxLength: 8192,
+      description: "The details.message of the refusal, unchanged.",
+    }),
+    signature: WalletSignature,
+  },
+  {
+    description:
+      "The wallet's signature of this request. An exchange that needs it refuses the request without it, with " +
+      "`WALLET_SIGNATURE_REQUIRED` and the message to sign (`personal_sign`).",
+  },
+);
+
 export const Sequence = Type.Integer({
   minimum: 0,
   description: "Position in the exchange's single log. It orders everything in REST answers and streams.",

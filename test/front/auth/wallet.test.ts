@@ -3,17 +3,19 @@ import { test } from "node:test";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { parseSiweMessage } from "viem/siwe";
 import { readAddress, Wallets } from "../../../src/front/auth/wallet.ts";
-import { readSignature } from "../../../src/front/auth/wallet-signature.ts";
+import { readSignature, WalletSignatures } from "../../../src/front/auth/wallet-signature.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import recoverAddress from "../../../workers/compute.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
+const recoverSigner = (message: string, signature: string) =>
+  recoverAddress({ message, signature: signature as `0x${string}` });
 const options = {
   domain: "127.0.0.1:8080",
   uri: "http://127.0.0.1:8080",
   chainId: 1,
-  recover: (message: string, signature: string) => recoverAddress({ message, signature: signature as `0x${string}` }),
+  signatures: new WalletSignatures(recoverSigner),
 };
 const alice = privateKeyToAccount(generatePrivateKey());
 const mallory = privateKeyToAccount(generatePrivateKey());
@@ -149,8 +151,8 @@ test("a text that is no EIP-4361 message has no challenge", async () => {
 test("when the pool is full the login is refused, and the same request works later", async () => {
   let isFull = true;
   const recover = (message: string, signature: string) =>
-    isFull ? Promise.reject(new Error("Task queue is at limit")) : options.recover(message, signature);
-  const wallets = new Wallets({ ...options, recover });
+    isFull ? Promise.reject(new Error("Task queue is at limit")) : recoverSigner(message, signature);
+  const wallets = new Wallets({ ...options, signatures: new WalletSignatures(recover) });
   const { message } = wallets.issue(alice.address, undefined, NOW);
   const signature = await alice.signMessage({ message });
   await assertRefused(wallets.redeem(message, signature, NOW), "OVERLOADED");
