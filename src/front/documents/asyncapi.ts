@@ -4,8 +4,9 @@ import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
 import { SOCKET_PATH } from "../common/paths.ts";
 import type { Route } from "../routing/route.ts";
+import { CONTACT } from "./prose.ts";
 import { errorTable } from "./route-errors.ts";
-import { describe, exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
+import { describe, exampleOf, type Json, pascal, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
 import { type SocketRequest, socketRequests } from "./socket-requests.ts";
 
@@ -13,7 +14,7 @@ const CHANNEL_NAMES = Object.keys(STREAMS) as ChannelName[];
 
 /** The AsyncAPI 3.0 document of the WebSocket. Trading requests take their texts and codes from `routes`. */
 export function asyncApiDocument(routes: readonly Route[], version: string): Json {
-  const printer = new SchemaPrinter();
+  const printer = new SchemaPrinter("ASYNCAPI");
   const requests = socketRequests(routes);
   const channels: Record<string, Json> = {};
   const operations: Record<string, Json> = {};
@@ -33,7 +34,9 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
       title: "perpd WebSocket",
       version,
       description: SOCKET_INTRODUCTION,
+      contact: CONTACT,
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
+      tags: [{ name: "session" }, { name: "trading" }, { name: "streams" }],
     },
     defaultContentType: "application/json",
     servers: {
@@ -56,16 +59,30 @@ const camel = (op: string): string => op.replace(/\.(\w)/g, (_dot, letter: strin
 function messagesOf(request: SocketRequest, printer: SchemaPrinter): Json {
   const { op, requests, examples, answer, errors } = request;
   const name = camel(op);
-  const asked = printer.printAny(requests, "CLIENT");
+  const title = pascal(op);
+  const asked = requests.map((request, i) =>
+    printer.printAs(`${title}Request${i === 0 ? "" : i + 1}`, request, "CLIENT"),
+  );
   const [code = "INTERNAL"] = errors;
-  const refused = { allOf: [printer.print(SocketError, "EXCHANGE"), { properties: { code: { enum: errors } } }] };
+  const refused = {
+    title: `${title}Error`,
+    allOf: [printer.print(SocketError, "EXCHANGE"), { properties: { code: { enum: errors } } }],
+  };
   const { retryable = false } = specOf(code);
   const error = { op: "error", id: null, code, message: messageOf(code), retryable, serverTime: 1_790_000_000_000 };
   return {
-    [`${name}Request`]: messageJson(`${op} request`, request.summary, asked, examples),
-    [`${name}Answer`]: messageJson(`${op} answer`, describe(answer), printer.print(answer, "EXCHANGE"), [
-      exampleOf(answer),
-    ]),
+    [`${name}Request`]: messageJson(
+      `${op} request`,
+      request.summary,
+      asked.length === 1 ? asked[0] : { anyOf: asked },
+      examples,
+    ),
+    [`${name}Answer`]: messageJson(
+      `${op} answer`,
+      describe(answer),
+      printer.printAs(`${title}Answer`, answer, "EXCHANGE"),
+      [exampleOf(answer)],
+    ),
     [`${name}Error`]: {
       ...messageJson(`${op} error`, "The request was refused.", refused, [error]),
       description: errorTable(errors),
@@ -87,7 +104,7 @@ function requestOperation({ op, channel, summary, description, cost }: SocketReq
     action: "receive",
     title: op,
     summary,
-    ...(description !== undefined && { description }),
+    description: description ?? `${summary}.`,
     channel: { $ref: `#/channels/${channel}` },
     messages: [{ $ref: `#/channels/${channel}/messages/${name}Request` }],
     reply: {
@@ -103,8 +120,8 @@ function requestOperation({ op, channel, summary, description, cost }: SocketReq
 
 function streamChannel(name: ChannelName, printer: SchemaPrinter): Json {
   const messages = Object.entries(STREAMS[name]).map(([kind, schema]: [string, TSchema]) => {
-    const title = `${name} ${kind}`;
-    return [kind, messageJson(title, describe(schema), printer.print(schema, "EXCHANGE"), [exampleOf(schema)])];
+    const payload = printer.print(schema, "EXCHANGE");
+    return [kind, messageJson(`${name} ${kind}`, describe(schema), payload, [exampleOf(schema)])];
   });
   return {
     address: SOCKET_PATH,
@@ -122,6 +139,7 @@ const streamOperation = (name: ChannelName): Json => ({
   action: "send",
   title: name,
   summary: `Messages to subscribers of \`${name}\``,
+  description: streamDescription(name),
   channel: { $ref: `#/channels/${name}` },
   messages: Object.keys(STREAMS[name]).map((kind) => ({ $ref: `#/channels/${name}/messages/${kind}` })),
 });

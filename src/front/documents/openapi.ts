@@ -3,9 +3,10 @@ import { type ErrorCode, specOf } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
-import { type Access, costOf, isLimited, type Route } from "../routing/route.ts";
+import { type Access, chargedPer, costOf, isLimited, type Route } from "../routing/route.ts";
 import { socketMarkdown } from "./asyncapi.ts";
-import { REST_INTRODUCTION, TAGS } from "./prose.ts";
+import { operationId } from "./operation-ids.ts";
+import { CONTACT, REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 
@@ -14,7 +15,7 @@ const RETRY_AFTER_STATUSES = [429, 503];
 
 /** The OpenAPI 3.1 document of the routes, made from the schemas that check their requests. `version`: of the program. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
-  const printer = new SchemaPrinter();
+  const printer = new SchemaPrinter("OPENAPI");
   const errors = new ErrorResponses();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -29,6 +30,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       version,
       summary: "A perpetual-contract exchange.",
       description: REST_INTRODUCTION,
+      contact: CONTACT,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: BASE_PATH, description: "This exchange." }],
@@ -41,7 +43,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       responses: errors.components(),
       securitySchemes: SECURITY_SCHEMES,
       headers: HEADERS,
-      examples: errorExamples(),
+      examples: errorExamples(errors.codes),
     },
   };
 }
@@ -52,18 +54,11 @@ const SECURITY_SCHEMES: Json = {
     scheme: "bearer",
     description: "The token from `POST /auth/login`. It has all permissions.",
   },
-  apiKey: { type: "apiKey", in: "header", name: "X-Api-Key", description: "The key from `POST /auth/keys`." },
-  timestamp: {
+  apiKey: {
     type: "apiKey",
     in: "header",
-    name: "X-Timestamp",
-    description: "Time of the signature, in milliseconds since the epoch.",
-  },
-  signature: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Signature",
-    description: "Hex HMAC-SHA256(secret, timestamp + method + path with query + body).",
+    name: "X-Api-Key",
+    description: "The key from `POST /auth/keys`. Every request needs X-Timestamp and X-Signature as well.",
   },
   operator: { type: "http", scheme: "bearer", description: "The operator's token, from the configuration." },
 };
@@ -119,7 +114,7 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     description,
     tags: [tagOf(route)],
     security: ACCESS[route.access]?.security ?? CREDENTIALS,
-    ...(isLimited(route) && { "x-rate-limit": costOf(route) }),
+    ...(isLimited(route) && { "x-rate-limit": { ...costOf(route), per: chargedPer(route) } }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: requestBody(route, route.body, printer) }),
     responses: { ...successes(route, printer), ...failures(route, printer, errors) },
@@ -128,12 +123,6 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
 
 const itemErrorTable = ({ itemErrors }: Route): string | undefined =>
   itemErrors && `Codes of single items:\n\n${errorTable(itemErrors)}`;
-
-/** POST /positions/:symbol/close → postPositionsSymbolClose */
-function operationId(route: Route): string {
-  const words = route.path.split(/[^A-Za-z]+/).filter((word) => word !== "");
-  return route.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-}
 
 /** The first word of the path, if it names a group of endpoints. */
 export function tagOf(route: Route): string {
@@ -149,7 +138,7 @@ const ACCESS: Readonly<Record<string, { text: string; security: Json[] }>> = {
   OPERATOR: { text: "Needs an operator's token.", security: [{ operator: [] }] },
   METRICS: { text: "Needs the metrics token or an operator's token.", security: [{ operator: [] }] },
 };
-const CREDENTIALS: Json[] = [{ session: [] }, { apiKey: [], timestamp: [], signature: [] }];
+const CREDENTIALS: Json[] = [{ session: [] }, { apiKey: [] }];
 
 export const accessText = (access: Access): string =>
   ACCESS[access]?.text ?? `Needs a session, or an API key with the permission ${access}.`;
@@ -186,7 +175,22 @@ function parameter(name: string, place: string, required: boolean, schema: TSche
 
 function headerParameters({ access }: Route): Json[] {
   if (access in ACCESS) return [];
+  // No security schemes of their own: a generated client would send its one credential as all of them.
   return [
+    {
+      name: "X-Timestamp",
+      in: "header",
+      required: false,
+      description: "With an API key: the time of the signature, in milliseconds since the epoch.",
+      schema: { type: "integer", minimum: 0 },
+    },
+    {
+      name: "X-Signature",
+      in: "header",
+      required: false,
+      description: "With an API key: hex HMAC-SHA256(secret, timestamp + method + path with query + body).",
+      schema: { type: "string", pattern: "^[0-9a-fA-F]{64}$" },
+    },
     {
       name: "X-Recv-Window",
       in: "header",
@@ -224,7 +228,7 @@ function failures(route: Route, printer: SchemaPrinter, errors: ErrorResponses):
   const error = printer.print(ErrorBody, "EXCHANGE");
   for (const [status, codes] of byStatus(errorsOf(route))) {
     const schema = { allOf: [error, { properties: { code: { enum: codes } } }] };
-    answers[status] = errors.refer(status, {
+    answers[status] = errors.refer(status, codes, {
       description: errorTable(codes),
       headers: { ...headersOf(route, status), ...retryHeaderOf(status, codes) },
       content: { "application/json": { schema, examples: Object.fromEntries(codes.map(exampleOfCode)) } },
@@ -254,8 +258,11 @@ class ErrorResponses {
   /** By its JSON text. */
   private readonly names = new Map<string, string>();
   private readonly responses: Record<string, Json> = {};
+  /** Of all responses. */
+  readonly codes = new Set<ErrorCode>();
 
-  refer(status: number, response: Json): Json {
+  refer(status: number, codes: readonly ErrorCode[], response: Json): Json {
+    for (const code of codes) this.codes.add(code);
     const text = JSON.stringify(response);
     let name = this.names.get(text);
     if (name === undefined) {

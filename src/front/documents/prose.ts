@@ -4,6 +4,9 @@ import { byStatus, errorTable } from "./route-errors.ts";
 
 /** The Markdown texts of openapi.json. */
 
+/** The program does not know who runs it. */
+export const CONTACT = { name: "The operator of this exchange" };
+
 /** Groups of endpoints, by the first word of their paths. */
 export const TAGS: Readonly<Record<string, string>> = {
   orders: "Place, find, amend and cancel orders.",
@@ -52,7 +55,7 @@ ${statusTable()}
 
 The address, the account and the API key have token buckets. \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
 \`RateLimit-Reset\` (seconds) describe the bucket that is nearest to empty. \`x-rate-limit\` of an operation names its budget
-and its cost in tokens. Cancels have a separate budget. Beyond a limit the answer is 429 with \`Retry-After\`. Nobody is
+and its cost in tokens: per request, or per item of a batch. Cancels have a separate budget. Beyond a limit the answer is 429 with \`Retry-After\`. Nobody is
 banned.
 
 ## Connections

@@ -34,11 +34,10 @@ export function errorTable(codes: readonly (ErrorCode | SocketErrorCode)[]): str
   return ["| code | meaning |", "| --- | --- |", ...rows].join("\n");
 }
 
-/** An error as a client sees it, for each code: the document's examples refer to these. */
-export function errorExamples(): Json {
-  const codes = Object.keys(ERRORS) as ErrorCode[];
+/** An error as a client sees it, for each of these codes: the document's examples refer to them. */
+export function errorExamples(codes: Iterable<ErrorCode>): Json {
   return Object.fromEntries(
-    codes.map((code) => {
+    [...codes].sort().map((code) => {
       const message = messageOf(code);
       const { retryable = false } = specOf(code);
       const value = { code, message, retryable, requestId: "5f0c8a1b-2s", serverTime: 1_790_000_000_000 };

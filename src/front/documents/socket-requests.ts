@@ -14,7 +14,7 @@ import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../
 import { nullable, object } from "../../wire/schema/scalars.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
 import type { Cost } from "../auth/limits.ts";
-import type { Route } from "../routing/route.ts";
+import { type Charged, chargedPer, type Route } from "../routing/route.ts";
 import { OP_COSTS } from "../trading/operations.ts";
 import { exampleOf } from "./schemas.ts";
 
@@ -29,7 +29,7 @@ export interface SocketRequest {
   readonly examples: readonly object[];
   readonly answer: TSchema;
   readonly errors: readonly (ErrorCode | SocketErrorCode)[];
-  readonly cost?: Cost;
+  readonly cost?: Cost & { readonly per: Charged };
 }
 
 /** The codes of an answer to an unknown op. */
@@ -136,7 +136,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
     examples: paramsExamples(params, twin).map((example) => ({ op, id: 5, params: example })),
     answer: object(answer, { description: (first as { description?: string }).description ?? twin.summary }),
     errors: [...new Set([...socketErrorsIn(...groups), ...(twin.errors ?? [])])],
-    cost: OP_COSTS[op],
+    cost: { ...OP_COSTS[op], per: chargedPer(twin) },
   };
 }
 

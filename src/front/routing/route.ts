@@ -97,3 +97,8 @@ export function costOf({ cost, access, method, path, query }: Route): Cost {
   if (access === "TRADE" && /^\/(orders|positions)\b/.test(path)) return method === "DELETE" ? CANCEL_COST : ORDER_COST;
   return query !== undefined && "limit" in query.properties ? PAGE_COST : DEFAULT_COST;
 }
+
+/** What a cost is charged for: the request, or each item of its body. */
+export type Charged = "REQUEST" | "ITEM";
+
+export const chargedPer = ({ costOfBody }: Route): Charged => (costOfBody === undefined ? "REQUEST" : "ITEM");

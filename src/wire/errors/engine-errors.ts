@@ -31,7 +31,7 @@ export const ENGINE_ERRORS = {
     status: 400,
     problem: "The price is above the instrument's maxPrice.",
     remedy: "Use a price of at most details.limit.",
-    groups: ["PLACE", "AMEND", "CLOSE_POSITION", "SET_INDEX_PRICE"],
+    groups: ["PLACE", "AMEND", "BATCH", "CLOSE_POSITION", "SET_INDEX_PRICE"],
   },
   NO_PRICE_LEVEL: {
     status: 422,
@@ -44,13 +44,13 @@ export const ENGINE_ERRORS = {
     status: 400,
     problem: "The quantity is below the instrument's minQuantity.",
     remedy: "Use a quantity of at least details.limit.",
-    groups: ["PLACE", "AMEND", "CLOSE_POSITION"],
+    groups: ["PLACE", "AMEND", "BATCH", "CLOSE_POSITION"],
   },
   QUANTITY_TOO_LARGE: {
     status: 400,
     problem: "The quantity is above the instrument's maxQuantity.",
     remedy: "Use a quantity of at most details.limit, or several orders.",
-    groups: ["PLACE", "AMEND", "CLOSE_POSITION"],
+    groups: ["PLACE", "AMEND", "BATCH", "CLOSE_POSITION"],
   },
   DISPLAY_QUANTITY_OUT_OF_RANGE: {
     status: 400,

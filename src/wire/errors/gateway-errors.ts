@@ -75,7 +75,7 @@ export const GATEWAY_ERRORS = {
     status: 400,
     problem: "These fields cannot be combined.",
     remedy: "Leave one of them out or change it.",
-    groups: ["START_TIME", "PLACE", "AMEND", "CLOSE_POSITION", "BATCH", "MAX_ORDER_SIZE", "TRADING_OP"],
+    groups: ["START_TIME", "PLACE", "AMEND", "CLOSE_POSITION", "BATCH", "MAX_ORDER_SIZE", "TRADING_OP", "SUBSCRIBE"],
   },
   UNKNOWN_SYMBOL: {
     status: 400,

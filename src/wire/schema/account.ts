@@ -1,6 +1,6 @@
-import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
+import { LEDGER_ENTRY_TYPES } from "../../core/base/enums.ts";
 import Type from "../../packages/typebox.ts";
-import { ExecType } from "./orders.ts";
+import { ExecType, PositionMarginMode } from "./orders.ts";
 import {
   Address,
   Approval,
@@ -12,6 +12,7 @@ import {
   listQuery,
   nullable,
   object,
+  PositionSide,
   Reference,
   Sequence,
   SymbolName,
@@ -52,10 +53,10 @@ const withdrawalAddressProperties = {
   addedAt: Time("When it was added."),
   usableAt: Time("When withdrawals may go there, if the exchange requires the address book."),
 };
-export const WithdrawalAddressList = listOf(
-  object(withdrawalAddressProperties, { description: "An address to which the account may withdraw." }),
-  "The address book, oldest entry first.",
-);
+export const WithdrawalAddress = object(withdrawalAddressProperties, {
+  description: "An address to which the account may withdraw.",
+});
+export const WithdrawalAddressList = listOf(WithdrawalAddress, "The address book, oldest entry first.");
 export const AddedWithdrawalAddress = object(
   {
     ...withdrawalAddressProperties,
@@ -84,7 +85,7 @@ export const FillsQuery = object({
   ...listQuery,
 });
 export const TransfersQuery = object(listQuery);
-const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
+export const LedgerEntryType = Type.Enum(LEDGER_ENTRY_TYPES, {
   description:
     "WITHDRAWAL: debited when it is requested. REALIZED_PNL: profit or loss of a fill or of auto-deleveraging, before fees. " +
     "FEE: the fee of a fill; a positive amount is a rebate. LIQUIDATION_FEE: instead of a fee, for a fill that liquidated the " +
@@ -92,7 +93,7 @@ const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
     "account.",
 });
 export const LedgerQuery = object({
-  type: Type.Optional(LedgerType),
+  type: Type.Optional(LedgerEntryType),
   symbol: Type.Optional(SymbolName),
   ...listQuery,
 });
@@ -101,13 +102,13 @@ const PriceOrNull = (description: string, example: string) => nullable(DecimalOu
 
 const positionProperties = {
   symbol: SymbolName,
-  side: nullable(Type.Enum(["LONG", "SHORT"])),
+  side: nullable(PositionSide),
   size: DecimalOut("Size of the position, never negative.", "0.5"),
   entryPrice: PriceOrNull("Average entry price of the open position.", "65025.5"),
   markPrice: PriceOrNull("Null before the first price.", "65000.5"),
   notional: DecimalOut("size × markPrice.", "32500.25"),
   leverage: Type.Integer({ minimum: 1, examples: [10] }),
-  marginMode: Type.Enum(MARGIN_MODES),
+  marginMode: PositionMarginMode,
   isolatedMargin: nullable(
     DecimalOut(
       "The margin set aside for an isolated position, with its unrealizedPnl. The position is liquidated below " +
@@ -157,7 +158,7 @@ const positionProperties = {
 export const Position = object(positionProperties, { description: "A position." });
 export const MarginCall = object(
   {
-    marginMode: Type.Enum(MARGIN_MODES, { description: "CROSS: all cross positions. ISOLATED: one position." }),
+    marginMode: PositionMarginMode,
     symbol: nullable(SymbolName, { description: "The isolated position. Null: all cross positions." }),
     active: Type.Boolean({ description: "False: the call has ended." }),
     ratio: nullable(DecimalOut("maintenanceMargin ÷ equity. At 1 liquidation begins. Null without equity.", "0.812")),
@@ -215,14 +216,18 @@ export const Balance = object(
   { description: "The account's balance, across all symbols." },
 );
 
+export const TransferKind = Type.Enum(["DEPOSIT", "WITHDRAWAL"], { description: "In or out." });
+export const TransferStatus = Type.Enum(["PENDING", "SENT", "COMPLETED", "FAILED"], {
+  description: "PENDING: not sent yet. SENT: sent, not confirmed yet.",
+});
 const transferProperties = {
   transferId: Id("The exchange's id of the transfer."),
-  kind: Type.Enum(["DEPOSIT", "WITHDRAWAL"]),
+  kind: TransferKind,
   asset: Asset,
   amount: DecimalOut("Always positive.", "10000"),
   address: nullable(Address),
   reference: nullable(TransferReference),
-  status: Type.Enum(["PENDING", "SENT", "COMPLETED", "FAILED"]),
+  status: TransferStatus,
   txHash: nullable(Type.String({ examples: ["0x7c0f..."] })),
   createdAt: Time("When it was requested."),
   updatedAt: Time("When its status last changed."),
@@ -246,7 +251,7 @@ export const LedgerEntry = object(
       description: "Id of the entry.",
       examples: ["fee-256001-BUY"],
     }),
-    type: LedgerType,
+    type: LedgerEntryType,
     asset: Asset,
     amount: DecimalOut("Negative: the account has less.", "-3.25"),
     symbol: nullable(SymbolName),

@@ -84,7 +84,8 @@ export const EndedSessions = object({
 });
 export const LoggedOut = object({ accountId: Type.String({ examples: ["16"] }), loggedOut: Type.Boolean() });
 
-const Permissions = Type.Array(Type.Enum(PERMISSIONS), {
+export const Permission = Type.Enum(PERMISSIONS, { description: "What a key may do." });
+const Permissions = Type.Array(Permission, {
   minItems: 1,
   maxItems: PERMISSIONS.length,
   uniqueItems: true,

@@ -1,6 +1,5 @@
-import { INTERVALS } from "../../core/market-data/candles.ts";
 import Type, { type TProperties } from "../../packages/typebox.ts";
-import { KlinePriceType } from "./market.ts";
+import { KlineInterval, KlinePriceType } from "./market.ts";
 import { object, SymbolName, Time } from "./scalars.ts";
 import { TRADING_PARAMS } from "./trading.ts";
 
@@ -93,7 +92,7 @@ export const CHANNELS = {
   symbols: channel("symbols", { symbol: Type.Optional(SymbolName) }),
   klines: channel("klines", {
     symbol: SymbolName,
-    interval: Type.Enum(INTERVALS),
+    interval: KlineInterval,
     priceType: Type.Optional(KlinePriceType),
   }),
   orders: channel("orders", { symbol: Type.Optional(SymbolName) }),

@@ -1,6 +1,7 @@
-import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
 import Type from "../../packages/typebox.ts";
+import { ExecType } from "./orders.ts";
 import {
   DecimalOut,
   Id,
@@ -34,31 +35,33 @@ export const KlinePriceType = Type.Enum(PRICE_TYPES, {
   description:
     "The source of the candles. LAST: trades. MARK and INDEX: mark and index prices, without volume, for intervals from 1m on.",
 });
+export const KlineInterval = Type.Enum(INTERVALS, {
+  description: "In UTC. Weeks begin on Monday; 1M is a calendar month.",
+});
 export const KlinesQuery = object({
   symbol: SymbolName,
-  interval: Type.Enum(INTERVALS, { description: "In UTC. Weeks begin on Monday; 1M is a calendar month." }),
+  interval: KlineInterval,
   priceType: Type.Optional(KlinePriceType),
   ...pageQuery,
 });
 
-export const Status = Type.Enum(TRADING_STATUSES, {
+export const SymbolStatus = Type.Enum(TRADING_STATUSES, {
   description:
     "What is possible. TRADING: everything. REDUCE_ONLY: orders that only reduce a position, and cancels. CANCEL_ONLY: " +
     "cancels. HALTED: nothing.",
 });
-export const StatusReason = nullable(
-  Type.Enum(
-    HALT_REASONS.filter((reason) => reason !== null),
-    { description: "Why the status is not TRADING." },
-  ),
+export const SymbolStatusReason = Type.Enum(
+  HALT_REASONS.filter((reason) => reason !== null),
+  { description: "Why the status is not TRADING." },
 );
+export const StatusReason = nullable(SymbolStatusReason);
 
 const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));
 
 export const Ticker = object(
   {
     symbol: SymbolName,
-    status: Status,
+    status: SymbolStatus,
     statusReason: StatusReason,
     lastPrice: PriceOrNull("Price of the last trade."),
     markPrice: PriceOrNull(
@@ -142,14 +145,14 @@ export const PublicTrade = object(
     price: DecimalOut("Price of the trade.", "65000.5"),
     quantity: DecimalOut("Quantity of the trade.", "0.004"),
     time: Time("When the trade happened."),
-    execType: Type.Enum(EXEC_TYPES),
+    execType: ExecType,
     sequence: Sequence,
   },
   { description: "A public trade." },
 );
 export const PublicTradeList = listOf(PublicTrade, "Trades, newest first.");
 
-const RiskTier = object({
+export const RiskTier = object({
   maxNotional: DecimalOut(
     "Largest notional of a position in this tier. In the last tier, orders cannot make a position larger.",
     "300000",
@@ -167,7 +170,7 @@ export const Instrument = object(
     symbol: SymbolName,
     baseAsset: Type.String({ examples: ["BTC"] }),
     quoteAsset: Type.String({ examples: ["USDC"] }),
-    status: Status,
+    status: SymbolStatus,
     statusReason: StatusReason,
     statusUntil: nullable(Time("When a halt ends by itself. Null: there is none, or it lasts until it is lifted.")),
     pendingIndexPrice: PriceOrNull("An index price that jumped and waits for confirmation. Null: there is none."),

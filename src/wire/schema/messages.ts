@@ -1,9 +1,8 @@
-import { PERMISSIONS } from "../../core/base/enums.ts";
-import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
 import Type, { type TProperties } from "../../packages/typebox.ts";
 import { Balance, MarginCall, Position, Transfer } from "./account.ts";
+import { Permission } from "./auth.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
-import { Instrument, Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
+import { Instrument, Kline, KlineInterval, KlinePriceType, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
 import { ClosedPosition } from "./position-history.ts";
 import { FundingPayment } from "./risk.ts";
@@ -22,22 +21,22 @@ export const Authenticated = answer(
   "authenticated",
   {
     accountId: Type.String({ examples: ["16"] }),
-    permissions: Type.Array(Type.Enum(PERMISSIONS)),
+    permissions: Type.Array(Permission),
     expiresAt: nullable(Time("When the credential expires and the socket is closed. Null: never.")),
     cancelOnDisconnect: Type.Boolean(),
   },
   "The socket acts for this account.",
 );
 
-const ChannelShown = object({
+export const ShownChannel = object({
   channel: Type.String({ examples: ["trades"] }),
   symbol: Type.Optional(SymbolName),
   depth: Type.Optional(Type.Integer({ minimum: 1, examples: [100] })),
   updateMs: Type.Optional(Type.Integer({ minimum: 0, examples: [0] })),
-  interval: Type.Optional(Type.Enum(INTERVALS)),
-  priceType: Type.Optional(Type.Enum(PRICE_TYPES)),
+  interval: Type.Optional(KlineInterval),
+  priceType: Type.Optional(KlinePriceType),
 });
-const Channels = Type.Array(ChannelShown, { examples: [[{ channel: "trades", symbol: "BTC-PERP" }]] });
+const Channels = Type.Array(ShownChannel, { examples: [[{ channel: "trades", symbol: "BTC-PERP" }]] });
 export const Subscribed = answer(
   "subscribed",
   { channels: Channels },
@@ -120,7 +119,7 @@ export const STREAMS = {
   klines: stream(
     "klines",
     "UPDATE",
-    { ...symbol, interval: Type.Enum(INTERVALS), priceType: Type.Enum(PRICE_TYPES) },
+    { ...symbol, interval: KlineInterval, priceType: KlinePriceType },
     { data: Type.Array(Kline, oldestFirst) },
   ),
   orders: stream("orders", "UPDATE", anySymbol, { data: Type.Array(Order) }),

@@ -2,18 +2,18 @@ import { ORDER_TYPES, SIDES } from "../../core/base/enums.ts";
 import Type, { type Static } from "../../packages/typebox.ts";
 import { errorsIn } from "../error-codes.ts";
 import { ENGINE_ERRORS } from "../errors/engine-errors.ts";
+import { Side } from "./orders.ts";
 import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
-const Side = Type.Enum(SIDES, { description: "Buy or sell." });
-const OrderType = Type.Enum([ORDER_TYPES[0], ORDER_TYPES[1]], {
+export const SizedOrderType = Type.Enum([ORDER_TYPES[0], ORDER_TYPES[1]], {
   description: "A LIMIT order counts as GTC, a MARKET order as IOC.",
   examples: ["MARKET"],
 });
 
 export const MaxOrderSizeQuery = object({
   symbol: SymbolName,
-  type: OrderType,
+  type: SizedOrderType,
   side: Type.Optional(Type.Enum(SIDES, { description: "Only this side. Both sides when left out." })),
   price: Type.Optional(Decimal("LIMIT: the limit price, a multiple of tickSize.", "65000.5")),
   reduceOnly: Type.Optional(Type.Boolean({ description: "The order only reduces the position.", examples: [true] })),

@@ -32,8 +32,8 @@ import {
   Time,
 } from "./scalars.ts";
 
-const Side = Type.Enum(SIDES, { description: "Buy or sell." });
-const OrderType = Type.Enum(ORDER_TYPES, {
+export const Side = Type.Enum(SIDES, { description: "Buy or sell." });
+export const OrderType = Type.Enum(ORDER_TYPES, {
   description:
     "A market order trades only within the price band around the mark price and never rests. STOP and TAKE_PROFIT orders " +
     "wait for their triggerPrice without margin. Then they act like a limit order, or with _MARKET like a market order. A " +
@@ -45,20 +45,20 @@ const OrderType = Type.Enum(ORDER_TYPES, {
 const WHICH_PRICE =
   "Which price is compared with triggerPrice. LAST counts only while it is within the instrument's lastTriggerLimit of the " +
   "mark price.";
-const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: WHICH_PRICE });
-const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
+export const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: WHICH_PRICE });
+export const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
   description:
     "Default: GTC for limit orders, IOC for orders that execute at market, which take IOC and FOK only. GTD is GTC with a " +
     "goodTillDate.",
 });
-const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
+export const SelfTradePreventionMode = Type.Enum(SELF_TRADE_PREVENTIONS, {
   description:
     "What happens when the order would trade with a resting order of the same account. The mode of the resting order does " +
     "not matter. EXPIRE_TAKER (default): the rest of this order expires. EXPIRE_MAKER: the resting order is canceled. " +
     "EXPIRE_BOTH: both end. DECREMENT: both shrink by the smaller quantity, and an order with nothing left ends. A request " +
     "that closes a position, a takeProfit and a stopLoss use EXPIRE_MAKER.",
 });
-const PriceMatch = Type.Enum(
+export const PriceMatch = Type.Enum(
   PRICE_MATCHES.filter((match) => match !== null),
   {
     description:
@@ -80,7 +80,7 @@ const MaxSlippage = Decimal(
   "0.005",
 );
 
-const AttachedLeg = object(
+export const AttachedLeg = object(
   {
     triggerPrice: Decimal("The order triggers at this price. A multiple of tickSize.", "68000"),
     triggerBy: Type.Optional(Type.Enum(TRIGGER_SOURCES, { description: `${WHICH_PRICE} Default: MARK.` })),
@@ -162,7 +162,7 @@ export const PlaceOrderBody = object({
   takeProfit: Type.Optional(AttachedLeg),
   stopLoss: Type.Optional(AttachedLeg),
   clientOrderId: Type.Optional(ClientOrderId),
-  selfTradePreventionMode: Type.Optional(SelfTradePrevention),
+  selfTradePreventionMode: Type.Optional(SelfTradePreventionMode),
   expiresAt: Type.Optional(ExpiresAt),
   dryRun: Type.Optional(
     Type.Boolean({
@@ -246,12 +246,15 @@ export const LeverageBody = object({
   expiresAt: Type.Optional(ExpiresAt),
 });
 
+/** The setting of a position. MarginMode is the answer that shows it. */
+export const PositionMarginMode = Type.Enum(MARGIN_MODES, {
+  description:
+    "ISOLATED: the position can lose only the margin set aside for it. CROSS: all equity backs the position.",
+  examples: ["ISOLATED"],
+});
+
 export const MarginModeBody = object({
-  mode: Type.Enum(MARGIN_MODES, {
-    description:
-      "ISOLATED: the position can lose only the margin set aside for it. CROSS: all equity backs the position.",
-    examples: ["ISOLATED"],
-  }),
+  mode: PositionMarginMode,
   expiresAt: Type.Optional(ExpiresAt),
 });
 
@@ -284,11 +287,11 @@ export const ExecType = Type.Enum(EXEC_TYPES, {
     "account was liquidated.",
 });
 
-const ClosedStatus = Type.Enum(CLOSED_STATUSES);
+export const ClosedOrderStatus = Type.Enum(CLOSED_STATUSES, { description: "How an order ended." });
 export const OrderHistoryQuery = object({
   symbol: Type.Optional(SymbolName),
   status: Type.Optional(
-    Type.Array(ClosedStatus, {
+    Type.Array(ClosedOrderStatus, {
       minItems: 1,
       maxItems: 4,
       description:
@@ -310,6 +313,28 @@ export const CancelAfterBody = object({
   }),
 });
 
+export const OrderCreator = Type.Enum(ORDER_CREATORS, {
+  description:
+    "LIQUIDATION: the exchange placed the order to close the position, because margin was too low. USER: the account " +
+    "placed it. Also USER for liquidations by versions of the exchange without this field.",
+});
+export const OrderStatus = Type.Enum(ORDER_STATUSES, {
+  description:
+    "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. A reduce-only order shrinks with " +
+    "its position, and selfTradePreventionMode DECREMENT shrinks orders, too. Such an order may be FILLED with a " +
+    "filledQuantity below its quantity. EXPIRED: the rest may neither trade further nor rest, or the goodTillDate was " +
+    "reached. CANCELED: the order was removed while it was open.",
+  examples: ["PARTIALLY_FILLED"],
+});
+export const OrderReason = Type.Enum(
+  REASONS.filter((reason) => reason !== null),
+  { description: "Why the order ended early. Otherwise null." },
+);
+export const Liquidity = Type.Enum(["MAKER", "TAKER"], {
+  description: "Whether the order rested in the book or came to it.",
+  examples: ["TAKER"],
+});
+
 /** The fields of an order that all its answers share. */
 const orderProperties = {
   orderId: Id("The exchange's id of the order."),
@@ -321,11 +346,7 @@ const orderProperties = {
   postOnly: Type.Boolean(),
   reduceOnly: Type.Boolean(),
   closePosition: Type.Boolean({ description: "Closes the whole position when the order triggers." }),
-  createdBy: Type.Enum(ORDER_CREATORS, {
-    description:
-      "LIQUIDATION: the exchange placed the order to close the position, because margin was too low. USER: the account " +
-      "placed it. Also USER for liquidations by versions of the exchange without this field.",
-  }),
+  createdBy: OrderCreator,
   price: nullable(DecimalOut("Limit price. Null for orders that execute at market.", "65000.5")),
   quantity: DecimalOut(
     "As placed. A reduce-only order may have shrunk with its position. 0 for an untriggered closePosition order.",
@@ -360,22 +381,9 @@ const orderProperties = {
   ),
   goodTillDate: nullable(Time("Orders with GTD: when the order expires."), { examples: [null] }),
   parentOrderId: nullable(Id("The order to which this take-profit or stop-loss was attached."), { examples: [null] }),
-  selfTradePreventionMode: SelfTradePrevention,
-  status: Type.Enum(ORDER_STATUSES, {
-    description:
-      "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. A reduce-only order shrinks with " +
-      "its position, and selfTradePreventionMode DECREMENT shrinks orders, too. Such an order may be FILLED with a " +
-      "filledQuantity below its quantity. EXPIRED: the rest may neither trade further nor rest, or the goodTillDate was " +
-      "reached. CANCELED: the order was removed while it was open.",
-    examples: ["PARTIALLY_FILLED"],
-  }),
-  reason: nullable(
-    Type.Enum(
-      REASONS.filter((reason) => reason !== null),
-      { description: "Why the order ended early. Otherwise null." },
-    ),
-    { examples: [null] },
-  ),
+  selfTradePreventionMode: SelfTradePreventionMode,
+  status: OrderStatus,
+  reason: nullable(OrderReason, { examples: [null] }),
   createdAt: Time("When the engine took the order."),
   updatedAt: Time("When the order last changed."),
   sequence: Sequence,
@@ -399,7 +407,7 @@ export const Fill = object(
         "rate is rounded; fee is exact.",
       "0.0005",
     ),
-    liquidity: Type.Enum(["MAKER", "TAKER"], { examples: ["TAKER"] }),
+    liquidity: Liquidity,
     realizedPnl: DecimalOut("Profit or loss of the part that reduced a position, before fees.", "0"),
     execType: ExecType,
     positionSize: DecimalOut("Position after the fill. Negative: short.", "0.004"),
@@ -489,6 +497,6 @@ export const Leverage = object(
 );
 
 export const MarginMode = object(
-  { symbol: SymbolName, marginMode: Type.Enum(MARGIN_MODES) },
+  { symbol: SymbolName, marginMode: PositionMarginMode },
   { description: "The account's margin mode in a symbol." },
 );

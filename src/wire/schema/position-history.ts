@@ -1,15 +1,33 @@
-import { CLOSE_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
+import { CLOSE_TYPES } from "../../core/base/enums.ts";
 import Type from "../../packages/typebox.ts";
-import { DecimalOut, Id, listOf, listQuery, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
+import { PositionMarginMode } from "./orders.ts";
+import {
+  DecimalOut,
+  Id,
+  listOf,
+  listQuery,
+  nullable,
+  object,
+  PositionSide,
+  Sequence,
+  SymbolName,
+  Time,
+} from "./scalars.ts";
 
 export const PositionHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
+
+export const CloseType = Type.Enum(CLOSE_TYPES, {
+  description:
+    "TRADE: the account's own orders closed all of it. LIQUIDATION: all of it was liquidated. ADL: auto-deleveraging " +
+    "closed all of it for the liquidation of another account. MIXED: several of these, see the sizes.",
+});
 
 export const ClosedPosition = object(
   {
     positionId: Id("Id of the closed position: the trade that closed it."),
     symbol: SymbolName,
-    side: Type.Enum(["LONG", "SHORT"]),
-    marginMode: nullable(Type.Enum(MARGIN_MODES, { description: "When the position was closed. Null: not known." })),
+    side: PositionSide,
+    marginMode: nullable(PositionMarginMode, { description: "When the position was closed. Null: not known." }),
     leverage: nullable(Type.Integer({ minimum: 1, examples: [10] }), {
       description: "The setting when the position was closed. Null: not known.",
     }),
@@ -17,11 +35,7 @@ export const ClosedPosition = object(
     closedSize: DecimalOut("Sum of all quantities that reduced the position. At least maxSize.", "0.5"),
     liquidatedSize: DecimalOut("The part of closedSize that was liquidated.", "0"),
     deleveragedSize: DecimalOut("The part of closedSize that auto-deleveraging closed.", "0"),
-    closeType: Type.Enum(CLOSE_TYPES, {
-      description:
-        "TRADE: the account's own orders closed all of it. LIQUIDATION: all of it was liquidated. ADL: auto-deleveraging " +
-        "closed all of it for the liquidation of another account. MIXED: several of these, see the sizes.",
-    }),
+    closeType: CloseType,
     entryPrice: DecimalOut("Average entry price of closedSize.", "65025.5"),
     exitPrice: DecimalOut("Average price at which closedSize was closed.", "65125.5"),
     realizedPnl: DecimalOut(

@@ -18,11 +18,12 @@ export const FundingQuery = object({ symbol: SymbolName, ...listQuery });
 export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
 export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...listQuery });
 export const OpenInterestQuery = object({ symbol: Type.Optional(SymbolName) });
+export const OpenInterestInterval = Type.Enum(OPEN_INTEREST_INTERVALS, {
+  description: "The list has one row for the end of each interval. In UTC.",
+});
 export const OpenInterestHistoryQuery = object({
   symbol: SymbolName,
-  interval: Type.Enum(OPEN_INTEREST_INTERVALS, {
-    description: "The list has one row for the end of each interval. In UTC.",
-  }),
+  interval: OpenInterestInterval,
   ...listQuery,
 });
 
@@ -61,17 +62,19 @@ export const FundingPaymentList = listOf(
   "Payments, newest first. startTime and endTime refer to time.",
 );
 
-const FundMovement = object(
+export const FundMovementKind = Type.Enum(FUND_MOVEMENTS, {
+  description:
+    "LIQUIDATION_FEE: fees of liquidated accounts. TAKEOVER and ADL: profit or loss when the fund took over or passed on " +
+    "a position, 0 if that only opened one. TRADE: the fund's own trades, less fees. FUNDING: all payments pass through " +
+    "the fund, so over an interval this is the rounding and the funding of its own positions. DEFICIT: paid for an " +
+    "account with a negative balance.",
+});
+
+export const FundMovement = object(
   {
     time: Time("When it happened."),
     symbol: nullable(SymbolName),
-    kind: Type.Enum(FUND_MOVEMENTS, {
-      description:
-        "LIQUIDATION_FEE: fees of liquidated accounts. TAKEOVER and ADL: profit or loss when the fund took over or passed on " +
-        "a position, 0 if that only opened one. TRADE: the fund's own trades, less fees. FUNDING: all payments pass through " +
-        "the fund, so over an interval this is the rounding and the funding of its own positions. DEFICIT: paid for an " +
-        "account with a negative balance.",
-    }),
+    kind: FundMovementKind,
     amount: DecimalOut("Negative: the fund has less.", "12.5"),
     sequence: Sequence,
   },

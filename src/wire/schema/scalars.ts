@@ -137,6 +137,8 @@ export const Sequence = Type.Integer({
 
 export const Asset = Type.Enum(["USDC"], { description: "The settlement asset." });
 
+export const PositionSide = Type.Enum(["LONG", "SHORT"], { description: "Long or short." });
+
 // ---- parameters and shape of lists -----------------------------------------------------------------------------------------
 
 export const Limit = Type.Integer({
@@ -161,7 +163,7 @@ export const pageQuery = {
   endTime: Type.Optional(EndTime),
 };
 
-const Sort = Type.Enum(["ASC", "DESC"], {
+export const Sort = Type.Enum(["ASC", "DESC"], {
   default: "DESC",
   description:
     "The order of the rows. ASC: the oldest first, from startTime on. DESC: the newest first, from endTime back. Send it with " +

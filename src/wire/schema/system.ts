@@ -1,6 +1,6 @@
 import { OPERATOR_ACTS } from "../../core/base/enums.ts";
 import Type from "../../packages/typebox.ts";
-import { Status, StatusReason } from "./market.ts";
+import { StatusReason, SymbolStatus } from "./market.ts";
 import { Decimal, DecimalOut, listOf, listQuery, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
 export const ServerTime = object({ serverTime: Time("Time of the answer.") });
@@ -27,27 +27,39 @@ const PROBLEMS = [
   "HISTORY_STALLED",
 ] as const;
 
+export const ProblemCode = Type.Enum([...PROBLEMS], { description: "See `status` of `GET /health`." });
+export const Problem = object({
+  code: ProblemCode,
+  concerns: Type.String({ description: "A symbol, `ledger` or `exchange`.", examples: ["BTC-PERP"] }),
+  message: Type.String({ description: "The problem in words." }),
+});
+
+export const HealthStatus = Type.Enum(["OK", ...PROBLEMS], {
+  description:
+    "OK, or the most serious of `problems`. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
+    "REBUILDING: the thread of a symbol or of the ledger has died and is rebuilt; requests to it end in UNAVAILABLE. " +
+    "UNRESPONSIVE: such a thread takes no commands; it is ended and rebuilt after some seconds. UNSOUND: the self-check has stopped trading in at " +
+    "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
+    "code. HISTORY_STALLED: the history index makes no progress, so reads of recent history end in TIMEOUT.",
+});
+
+/** Of the last check of the ledger. */
+export const Solvency = object({
+  gateReason: nullable(Type.String({ description: "Why withdrawals are refused, in words. Null: they are not." })),
+  ...SOLVENCY_FIGURES,
+  deficit: DecimalOut(
+    "USDC that accounts below zero owe, for a second or longer. It must not be above `fundEquity`, except for rounding.",
+    "0",
+  ),
+});
+
 export const Health = object({
-  status: Type.Enum(["OK", ...PROBLEMS], {
-    description:
-      "OK, or the most serious of `problems`. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
-      "REBUILDING: the thread of a symbol or of the ledger has died and is rebuilt; requests to it end in UNAVAILABLE. " +
-      "UNRESPONSIVE: such a thread takes no commands; it is ended and rebuilt after some seconds. UNSOUND: the self-check has stopped trading in at " +
-      "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
-      "code. HISTORY_STALLED: the history index makes no progress, so reads of recent history end in TIMEOUT.",
-  }),
+  status: HealthStatus,
   faults: Type.Array(Type.String(), { description: "The faults that the self-check has found, in words." }),
   solvent: Type.Boolean({
     description: "False while withdrawals are refused because the exchange might not be able to pay everybody.",
   }),
-  solvency: object({
-    gateReason: nullable(Type.String({ description: "Why withdrawals are refused, in words. Null: they are not." })),
-    ...SOLVENCY_FIGURES,
-    deficit: DecimalOut(
-      "USDC that accounts below zero owe, for a second or longer. It must not be above `fundEquity`, except for rounding.",
-      "0",
-    ),
-  }),
+  solvency: Solvency,
   rebuilds: Type.Integer({
     minimum: 0,
     description:
@@ -57,14 +69,9 @@ export const Health = object({
   sequence: Sequence,
   uptimeMs: Type.Integer({ minimum: 0 }),
   serverTime: Time("Time of the answer."),
-  problems: Type.Array(
-    object({
-      code: Type.Enum([...PROBLEMS], { description: "See `status`." }),
-      concerns: Type.String({ description: "A symbol, `ledger` or `exchange`.", examples: ["BTC-PERP"] }),
-      message: Type.String({ description: "The problem in words." }),
-    }),
-    { description: "All reasons why the exchange cannot do a part of its work, the most serious first." },
-  ),
+  problems: Type.Array(Problem, {
+    description: "All reasons why the exchange cannot do a part of its work, the most serious first.",
+  }),
 });
 
 const Detail = Type.Union([
@@ -74,22 +81,20 @@ const Detail = Type.Union([
   Type.Null(),
   Type.Array(Type.Union([Type.String(), Type.Number()])),
 ]);
+export const ErrorDetails = Type.Object(
+  {},
+  {
+    description: "Facts by name, such as the required and the available amount, the limit or the nearest valid value.",
+    additionalProperties: Detail,
+    examples: [{ required: "650.005", available: "12.5" }],
+  },
+);
 export const ErrorBody = object(
   {
     code: Type.String({ description: "Stable code: see the list of codes.", examples: ["INSUFFICIENT_MARGIN"] }),
     message: Type.String({ description: "What is wrong and what to do, for people. The text may change." }),
     field: Type.Optional(Type.String({ description: "The field at fault.", examples: ["quantity"] })),
-    details: Type.Optional(
-      Type.Object(
-        {},
-        {
-          description:
-            "Facts by name, such as the required and the available amount, the limit or the nearest valid value.",
-          additionalProperties: Detail,
-          examples: [{ required: "650.005", available: "12.5" }],
-        },
-      ),
-    ),
+    details: Type.Optional(ErrorDetails),
     retryable: Type.Boolean({ description: "The same request may succeed a moment later." }),
     requestId: Type.String({
       description: "The same as the header X-Request-Id. The log names the cause of an `INTERNAL` under this id.",
@@ -111,19 +116,16 @@ export const IndexPriceBody = object({
 });
 export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("The price that was set.", "65000.5") });
 
-const HALT_MODES = ["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"] as const;
-
+export const HaltMode = Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
+  description: "What remains possible. Default: CANCEL_ONLY.",
+});
 export const HaltBody = object({
-  mode: Type.Optional(
-    Type.Enum(HALT_MODES, {
-      description: "What remains possible. Default: CANCEL_ONLY.",
-    }),
-  ),
+  mode: Type.Optional(HaltMode),
 });
 export const TradingStatus = object(
   {
     symbol: SymbolName,
-    status: Status,
+    status: SymbolStatus,
     statusReason: StatusReason,
     until: nullable(Time("When the halt ends by itself. Null: it does not.")),
     sequence: Sequence,
@@ -131,12 +133,19 @@ export const TradingStatus = object(
   { description: "The trading status of a symbol." },
 );
 
-const SymbolAudit = object({
+export const SymbolAudit = object({
   symbol: SymbolName,
   size: DecimalOut("Sum of all positions. It must be 0.", "0"),
   openOrders: Type.Integer({ minimum: 0 }),
   positions: Type.Integer({ minimum: 0 }),
   digest: Type.String({ description: "A hash over the symbol's whole state." }),
+});
+export const AuditedSolvency = object({
+  ...SOLVENCY_FIGURES,
+  deficit: DecimalOut(
+    "USDC that accounts below zero owe. It must not be above `fundEquity`, except for rounding.",
+    "0",
+  ),
 });
 export const Audit = object(
   {
@@ -145,13 +154,7 @@ export const Audit = object(
       description:
         "True: by the figures of `solvency` the exchange can pay everybody. False for milliseconds while a mark is settled.",
     }),
-    solvency: object({
-      ...SOLVENCY_FIGURES,
-      deficit: DecimalOut(
-        "USDC that accounts below zero owe. It must not be above `fundEquity`, except for rounding.",
-        "0",
-      ),
-    }),
+    solvency: AuditedSolvency,
     money: DecimalOut("Sum of balances and position cash over all accounts.", "3000000"),
     depositsMinusWithdrawals: DecimalOut("All deposits minus all withdrawals. It must be equal to `money`.", "3000000"),
     accounts: Type.Integer({ minimum: 0 }),
@@ -163,25 +166,27 @@ export const Audit = object(
   { description: "An audit of all money and positions." },
 );
 
+export const OperatorActKind = Type.Enum(["SYMBOL_STATUS", "INDEX_PRICE"], {
+  description: "SYMBOL_STATUS, the default: halts and resumes. INDEX_PRICE: index prices that operators set.",
+});
 export const OperatorActsQuery = object({
-  kind: Type.Optional(
-    Type.Enum(["SYMBOL_STATUS", "INDEX_PRICE"], {
-      description: "SYMBOL_STATUS, the default: halts and resumes. INDEX_PRICE: index prices that operators set.",
-    }),
-  ),
+  kind: Type.Optional(OperatorActKind),
   symbol: Type.Optional(SymbolName),
   ...listQuery,
 });
-const OperatorAct = object(
+export const OperatorActName = Type.Enum(OPERATOR_ACTS, {
+  description: "INDEX_PRICE is also one that was held back, since it jumped.",
+});
+export const OperatorAct = object(
   {
     time: Time("When it was done."),
     operator: Type.String({
       description: "The operator's name. `operator` is the holder of `operatorToken`.",
       examples: ["alice"],
     }),
-    act: Type.Enum(OPERATOR_ACTS, { description: "INDEX_PRICE is also one that was held back, since it jumped." }),
+    act: OperatorActName,
     symbol: SymbolName,
-    mode: nullable(Type.Enum(HALT_MODES), { description: "Of a HALT: what remained possible." }),
+    mode: nullable(HaltMode, { description: "Of a HALT: what remained possible." }),
     price: nullable(DecimalOut("", "65000.5"), { description: "Of an INDEX_PRICE." }),
     sequence: Sequence,
   },

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { PerpdClient } from "../../../src/client/index.ts";
+import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
 import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { ERRORS, errorsIn } from "../../../src/wire/error-codes.ts";
@@ -72,8 +74,69 @@ test("the document has exactly the routes, and the required ones under their nam
   for (const fixed of FIXED) assert.ok(documented.includes(fixed), fixed);
 });
 
-test("operation ids are unique", () => {
-  assert.equal(new Set(operations.map((operation) => operation.operationId)).size, operations.length);
+test("operation ids are the names of the client's methods", () => {
+  const ids = operations.map((operation) => operation.operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  const methods = Object.getOwnPropertyNames(PerpdClient.prototype);
+  const notInTheClient = ["metrics", "socket", "reference", "referenceScript"];
+  assert.deepEqual(ids.filter((id) => !methods.includes(id)).toSorted(), notInTheClient.toSorted());
+});
+
+/** The paths of all nodes for which `matches` is true, without examples. */
+function pathsOf(value: unknown, matches: (node: Record<string, unknown>) => boolean, path = ""): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const found = !Array.isArray(value) && matches(value as Record<string, unknown>) ? [path] : [];
+  const inside = Object.entries(value).filter(([name]) => name !== "example" && name !== "examples");
+  return [...found, ...inside.flatMap(([name, each]) => pathsOf(each, matches, `${path}/${name}`))];
+}
+const COMPONENT = /^\/components\/schemas\/\w+$/;
+
+for (const [name, printed] of Object.entries({ openapi: document, asyncapi: asyncApiDocument(routes, "1.2.3") }))
+  test(`${name}.json names each set of texts and each object, so that generators make one type of it`, () => {
+    const isTextEnum = (node: Record<string, unknown>): boolean => node.type === "string" && Array.isArray(node.enum);
+    const hasFields = (node: Record<string, unknown>): boolean =>
+      node.type === "object" && Object.keys((node.properties as object | undefined) ?? {}).length > 0;
+    // A code is one of the codes of that request.
+    const unnamed = (matches: typeof isTextEnum): string[] =>
+      pathsOf(printed, matches).filter((path) => !COMPONENT.test(path) && !/\/(code|op)$/.test(path));
+    assert.deepEqual(unnamed(isTextEnum), []);
+    assert.deepEqual(unnamed(hasFields), []);
+    const { schemas } = printed.components as { schemas: Record<string, { title?: string; enum?: unknown[] }> };
+    for (const [title, schema] of Object.entries(schemas)) assert.equal(schema.title, title);
+    const sets = Object.values(schemas).flatMap((schema) => (schema.enum === undefined ? [] : [schema.enum.join()]));
+    assert.equal(new Set(sets).size, sets.length, "two names for the same set");
+    assert.deepEqual(
+      pathsOf(printed, (node) => typeof node.format === "string"),
+      [],
+      "no format that tools do not know",
+    );
+  });
+
+test("the items of a batch are told apart by their action", () => {
+  const { BatchBody } = document.components.schemas as Record<
+    string,
+    { properties: Record<string, { items: object }> }
+  >;
+  assert.deepEqual(BatchBody?.properties.items?.items, {
+    oneOf: ["PlaceItem", "AmendItem", "CancelItem"].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    discriminator: {
+      propertyName: "action",
+      mapping: {
+        PLACE: "#/components/schemas/PlaceItem",
+        AMEND: "#/components/schemas/AmendItem",
+        CANCEL: "#/components/schemas/CancelItem",
+      },
+    },
+  });
+});
+
+test("the rate limit of a batch is that of an item", () => {
+  const limitOf = (id: string): unknown =>
+    (operations.find(({ operationId }) => operationId === id) as { "x-rate-limit"?: unknown } | undefined)?.[
+      "x-rate-limit"
+    ];
+  assert.deepEqual(limitOf("batch"), { budget: "ORDER", weight: 1, per: "ITEM" });
+  assert.deepEqual(limitOf("placeOrder"), { budget: "ORDER", weight: 1, per: "REQUEST" });
 });
 
 test("every reference resolves", () => {
@@ -88,15 +151,15 @@ test("every reference resolves", () => {
 });
 
 test("path parameters, security and errors follow from the route", () => {
-  const order = operations.find(({ operationId }) => operationId === "deleteOrdersId");
+  const order = operations.find(({ operationId }) => operationId === "cancelOrder");
   assert.deepEqual(
     order?.parameters?.filter((each) => each.in === "path").map(({ name, required }) => [name, required]),
     [["id", true]],
   );
-  assert.deepEqual(order?.security, [{ session: [] }, { apiKey: [], timestamp: [], signature: [] }]);
+  assert.deepEqual(order?.security, [{ session: [] }, { apiKey: [] }]);
   assert.match(order?.responses["409"]?.description ?? "", /ORDER_NOT_OPEN/);
   assert.match(order?.responses["401"]?.description ?? "", /UNAUTHENTICATED/);
-  const book = operations.find(({ operationId }) => operationId === "getMarketOrderbook");
+  const book = operations.find(({ operationId }) => operationId === "orderBook");
   assert.deepEqual(book?.security, []);
   assert.equal(book?.responses["401"], undefined);
   const names = Object.keys(document.components.securitySchemes);
@@ -114,7 +177,11 @@ test("every error code belongs to some endpoint, and every documented code exist
       }
   for (const { itemErrors = [] } of routes) for (const code of itemErrors) documented.add(code);
   assert.deepEqual([...documented].toSorted(), Object.keys(ERRORS).toSorted());
-  assert.deepEqual(Object.keys(document.components.examples).toSorted(), Object.keys(ERRORS).toSorted());
+  const answered = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ content }) => Object.values(content["application/json"]?.examples ?? {})),
+  );
+  const referred = answered.flatMap(({ $ref }) => ($ref === undefined ? [] : [$ref.split("/").at(-1) ?? ""]));
+  assert.deepEqual(Object.keys(document.components.examples), [...new Set(referred)].toSorted(), "none is unused");
 });
 
 test("every code of a single order request is also a code of a batch item", () => {
