@@ -6,6 +6,7 @@ import { benchCascade } from "./cascade.ts";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
 import { benchDisk } from "./disk.ts";
+import { benchFairness } from "./fairness.ts";
 import { benchFanOut } from "./fan-out.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchGrowth } from "./growth.ts";
@@ -26,6 +27,7 @@ const STAGES = {
   pipeline: () => benchPipeline(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
   websocket: () => benchWebSocket(ROUNDS),
+  fairness: () => benchFairness(ROUNDS),
   "fan-out": () => benchFanOut(ROUNDS),
   recovery: () => benchRecovery(ROUNDS),
   growth: () => benchGrowth(ROUNDS),

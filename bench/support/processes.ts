@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, type StdioOptions, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { temporaryFolder } from "./folder.ts";
+import { type TemporaryFolder, temporaryFolder } from "./folder.ts";
 
 /** A child process, ended through its own handle, never by name. */
 export interface Running {
@@ -21,10 +21,20 @@ process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Starts perpd on a temporary data folder, without bots and rate limits. `prices`: index prices by symbol. */
-export async function startExchange(prices: Record<string, string>): Promise<RunningExchange> {
-  const data = temporaryFolder();
-  const flags = ["--port", "0", "--data", data.path, "--no-bots", "--rate-limit", "off", "--price-source", "operator"];
+interface ExchangeOptions {
+  /** The caller removes it. Default: a temporary one. */
+  data?: TemporaryFolder;
+  rateLimit?: "on" | "off";
+}
+
+/** Starts perpd without bots. `prices`: index prices by symbol. */
+export async function startExchange(
+  prices: Record<string, string>,
+  { data: given, rateLimit = "off" }: ExchangeOptions = {},
+): Promise<RunningExchange> {
+  const data = given ?? temporaryFolder();
+  const limits = ["--rate-limit", rateLimit, "--price-source", "operator"];
+  const flags = ["--port", "0", "--data", data.path, "--no-bots", ...limits];
   const child = spawnScript("src/main.js", ["start", ...flags, "--operator-token", OPERATOR_TOKEN]);
   const ready = await waitForLine(child, /perpd is ready: (\S+) +(\S+)/);
   const account = await waitForLine(child, /token ([\w-]{43})/);
@@ -37,7 +47,7 @@ export async function startExchange(prices: Record<string, string>): Promise<Run
   }
   const stop = async (): Promise<void> => {
     await endProcess(child, "SIGTERM");
-    data.remove();
+    if (given === undefined) data.remove();
   };
   return { url, socketUrl, token, pid: child.pid as number, stop };
 }
