@@ -1,5 +1,6 @@
 import { type SettingName, schemaOf } from "../config/settings.ts";
-import { type Cost, DEFAULT_COST, PAGE_COST, SOCKET_MESSAGES_PER_SECOND } from "../front/auth/limits.ts";
+import { type Cost, DEFAULT_COST, PAGE_COST, SOCKET_MESSAGES_PER_SECOND, sizeCost } from "../front/auth/limits.ts";
+import { LARGE_BODY_BYTES } from "../front/http/request-body.ts";
 import { costOf, isLimited, type Route } from "../front/routing/route.ts";
 import { LIST_CHANNELS } from "../front/streams/channel-requests.ts";
 import { OP_COSTS } from "../front/trading/operations.ts";
@@ -29,6 +30,7 @@ export function rateLimitsPage(routes: readonly Route[]): string {
     "Each address, each account and each API key has a token bucket for each budget. A request takes its weight from all that apply. A key gets half of its account's rate. An address gets four times the rate of an account. An empty bucket is answered `RATE_LIMITED` (429) with `Retry-After`. Nobody is banned.",
     table(["budget", "pays for", "default rate", "setting"], budgets),
     `A batch pays one token for each item: from ${code("CANCEL")} if it only cancels, else from ${code("ORDER")}. A WebSocket that sends more than ${SOCKET_MESSAGES_PER_SECOND} messages a second beside the requests that it has paid for is closed.`,
+    `The address of a body or message of more than ${LARGE_BODY_BYTES / 1024} KiB pays ${sizeCost(1).weight} from ${code("REQUEST")} for each ${LARGE_BODY_BYTES / 1024} KiB, before it is read.`,
     `A subscription to a channel pays ${DEFAULT_COST.weight} from ${code("REQUEST")}, and ${PAGE_COST.weight} if its snapshot is long: a book of more than ${DEFAULT_BOOK_DEPTH} levels, ${LIST_CHANNELS.map(code).join(", ")}. Each channel in an unsubscribe request pays ${DEFAULT_COST.weight}. The address pays. The account and the key pay too if one of the channels is private.`,
     "## Weight of each endpoint",
     costTable(costs),

@@ -4,6 +4,7 @@ import { Buckets, type Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import { networkOf } from "../http/addresses.ts";
+import { LARGE_BODY_BYTES } from "../http/request-body.ts";
 
 /**
  * ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, which a client must be able to do
@@ -37,6 +38,9 @@ export function batchCost(batch: unknown): Cost {
   const { budget } = items.every(isCancel) ? CANCEL_COST : ORDER_COST;
   return { budget, weight: Math.min(items.length, MAX_BATCH_ITEMS) };
 }
+
+/** Of a body or message of more than LARGE_BODY_BYTES. It is paid before that is parsed, beside the other cost. */
+export const sizeCost = (bytes: number): Cost => ({ budget: "REQUEST", weight: Math.ceil(bytes / LARGE_BODY_BYTES) });
 
 /** A WebSocket that sends more is closed. Trading requests do not count: they are paid from their own budgets. */
 export const SOCKET_MESSAGES_PER_SECOND = 50;

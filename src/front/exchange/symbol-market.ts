@@ -249,6 +249,11 @@ export class SymbolMarket {
     return this.depth.levels(side, depth, this.printLevel);
   }
 
+  /** Whether orderBookJson() is cheap: the book has not changed since it was last printed. */
+  hasOrderBookJson(depth: number): boolean {
+    return this.books.has(depth);
+  }
+
   /** The best `depth` levels (1 to 1000) of each side as JSON text in UTF-8. It is cached, so it must not be changed. */
   orderBookJson(depth: number): Buffer {
     let book = this.books.get(depth);

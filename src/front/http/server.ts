@@ -160,7 +160,7 @@ class HttpServer {
     else if (bodyBytes > 0) {
       this.wait(response, call);
       if (head.awaitsContinue) call.continue();
-      readBody(response, call, bodyBytes, this.run);
+      readBody(response, call, bodyBytes, this.runners);
     } else this.take(response, call, this.run);
   }
 
@@ -178,14 +178,20 @@ class HttpServer {
 
   private readonly run = (call: Call): void => {
     call.isCorked = true;
+    this.runLater(call);
+    call.isCorked = false;
+  };
+
+  private readonly runLater = (call: Call): void => {
     try {
       this.options.origins?.admit(call);
       this.options.onCall(call);
     } catch (thrown) {
       call.fail(thrown, this.options.log);
     }
-    call.isCorked = false;
   };
+
+  private readonly runners = { now: this.run, later: this.runLater };
 
   private expireCalls(): void {
     this.waiting.expire(performance.now() - DEADLINE_MS, EXPIRED_PER_CHECK, expireCall);

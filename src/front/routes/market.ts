@@ -13,7 +13,15 @@ import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
 import { fundingJson, fundMovementJson, openInterestJson } from "../json/risk-json.ts";
 import type { Context } from "../routing/context.ts";
-import { badCursor, checkTimeRange, listRoute, readPage, replyPage, waitForReadSlotOf } from "../routing/paging.ts";
+import {
+  badCursor,
+  checkTimeRange,
+  listRoute,
+  printPage,
+  readPage,
+  replyPage,
+  waitForReadSlotOf,
+} from "../routing/paging.ts";
 import { get, type Route } from "../routing/route.ts";
 
 const DEFAULT_DEPTH = 100;
@@ -37,7 +45,9 @@ export const orderBookRoute = ({ market, symbols }: Context): Route =>
     query: schema.OrderBookQuery,
     replies: { 200: schema.OrderBook },
     handle({ call, query: { symbol, depth = DEFAULT_DEPTH } }) {
-      call.reply(200, market.symbol(symbols.bySymbol(symbol).id).orderBookJson(depth));
+      const book = market.symbol(symbols.bySymbol(symbol).id);
+      if (depth <= DEFAULT_DEPTH || book.hasOrderBookJson(depth)) return call.reply(200, book.orderBookJson(depth));
+      return waitForReadSlotOf(call).then(() => call.reply(200, book.orderBookJson(depth)));
     },
   });
 
@@ -76,10 +86,10 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
       const { limit = DEFAULT_LIMIT, cursor, sort, startTime, endTime } = query;
       // Very many clients may poll for the newest trades. They neither wait for the history nor make it commit sooner.
       const isLatest = [cursor, startTime, endTime].every((given) => given === undefined) && sort !== "ASC";
-      const page =
-        (isLatest ? latest(instrument.id, limit) : null) ??
-        (await readPage(context, call, query, (historyQuery) => read(instrument.id, historyQuery)));
-      replyPage(call, page, (trade) => publicTradeJson(instrument, trade));
+      const print = (page: Page<PublicTrade>) => printPage(page, (trade) => publicTradeJson(instrument, trade));
+      const newest = isLatest ? latest(instrument.id, limit) : null;
+      if (newest !== null) return replyPage(call, print(newest));
+      replyPage(call, await readPage(context, call, query, (historyQuery) => print(read(instrument.id, historyQuery))));
     },
   });
 }
@@ -103,7 +113,8 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
       const series = { instrumentId: instrument.id, priceType, interval };
       const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
       const nextCursor = nextOpenTime === null ? null : String(nextOpenTime);
-      replyPage(call, { data: candles, nextCursor }, (candle) => klineJson(instrument, interval, candle, time));
+      const rows = candles.map((candle) => klineJson(instrument, interval, candle, time));
+      replyPage(call, { data: rows, nextCursor });
     },
   });
 
@@ -189,6 +200,9 @@ export const openInterestHistoryRoute = (context: Context): Route =>
       const page = await readPage(context, call, query, (historyQuery) =>
         history.openInterestOf(instrument.id, historyQuery, now),
       );
-      replyPage(call, page, (figures) => openInterestJson(instrument, figures));
+      replyPage(
+        call,
+        printPage(page, (figures) => openInterestJson(instrument, figures)),
+      );
     },
   });

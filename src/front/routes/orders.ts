@@ -74,7 +74,7 @@ export const openOrdersRoute = (context: Context): Route =>
       const last = data.at(-1);
       // The cursor is the position of the last order, so orders placed or closed meanwhile shift nothing.
       const nextCursor = last === undefined || rows.length <= limit ? null : `${last.createdAt}.${last.orderId}`;
-      replyPage(call, { data, nextCursor }, ({ json }) => json);
+      replyPage(call, { data: data.map(({ json }) => json), nextCursor });
     },
   });
 

@@ -10,8 +10,10 @@ import { listJson } from "../json/json-writers.ts";
 import type { Context } from "./context.ts";
 import { get, type Route, type RouteSpec } from "./route.ts";
 
-/** A page takes some milliseconds: a filter that drops nearly all rows reads thousands of them. */
+/** A read takes up to a millisecond, and longer if a filter drops nearly all of the rows. */
 const PAGES_PER_ITERATION = 1;
+/** A page of 1000 rows takes up to 10 ms. So it is read in parts, between which other requests run. */
+const ROWS_PER_READ = 100;
 /** Requests that were answered meanwhile cost only the end of their promise. */
 const ABANDONED_PER_ITERATION = 64;
 /** Later requests would get their answer after their deadline. */
@@ -48,6 +50,7 @@ export async function waitForReadSlotOf(answer: Pick<Answer, "done">): Promise<v
 interface ListQuery {
   symbol?: string;
   limit?: number;
+  cursor?: string;
   startTime?: number;
   endTime?: number;
 }
@@ -60,7 +63,7 @@ type HistoryQuery<Query extends ListQuery> = Query & {
 
 /**
  * Reads a page of the history, after the history holds everything that was answered so far: a client finds there what it
- * was told before. Rejects with UNKNOWN_SYMBOL, BAD_COMBINATION (startTime after endTime), BAD_VALUE (cursor) or TIMEOUT.
+ * was told before. A long page is read in parts, as a client would read several short ones. Rejects with UNKNOWN_SYMBOL, BAD_COMBINATION (startTime after endTime), BAD_VALUE (cursor) or TIMEOUT.
  */
 export async function readPage<Query extends ListQuery, Row>(
   { engine, symbols }: Context,
@@ -71,10 +74,24 @@ export async function readPage<Query extends ListQuery, Row>(
   const instrumentId = query.symbol === undefined ? undefined : symbols.bySymbol(query.symbol).id;
   checkTimeRange(query);
   await historyCaughtUp(engine);
-  await waitForReadSlotOf(answer);
-  const limit = query.limit ?? DEFAULT_LIMIT;
+  const data: Row[] = [];
+  let { cursor } = query;
+  for (let missing = query.limit ?? DEFAULT_LIMIT; ; ) {
+    await waitForReadSlotOf(answer);
+    const limit = Math.min(missing, ROWS_PER_READ);
+    const part = withCursorError(() => read({ ...query, instrumentId, limit, cursor } as HistoryQuery<Query>));
+    data.push(...part.data);
+    missing -= part.data.length;
+    const { nextCursor } = part;
+    // A read that ends early has looked at as many rows as a page may.
+    if (nextCursor === null || part.data.length < limit || missing === 0) return { data, nextCursor };
+    cursor = nextCursor;
+  }
+}
+
+function withCursorError<T>(read: () => T): T {
   try {
-    return read({ ...query, instrumentId, limit } as HistoryQuery<Query>);
+    return read();
   } catch (thrown) {
     throw thrown instanceof BadCursorError ? badCursor() : thrown;
   }
@@ -98,19 +115,22 @@ export const listRoute = <Q extends TObject, Row>(
     ...spec,
     replies: { 200: reply },
     async handle({ call, principal, query }) {
-      const page = await readPage(context, call, query, (historyQuery) => read(historyQuery, principal));
-      replyPage(call, page, (row) => print(row, query));
+      // Printed as it is read: printing takes as long.
+      const page = await readPage(context, call, query, (historyQuery) =>
+        printPage(read(historyQuery, principal), (row) => print(row, query)),
+      );
+      replyPage(call, page);
     },
   });
 
-export const replyPage = <Row>(answer: Answer, { data, nextCursor }: Page<Row>, print: (row: Row) => string): void =>
-  answer.reply(
-    200,
-    listJson(
-      data.map((row) => print(row)),
-      nextCursor,
-    ),
-  );
+export const printPage = <Row>({ data, nextCursor }: Page<Row>, print: (row: Row) => string): Page<string> => ({
+  data: data.map((row) => print(row)),
+  nextCursor,
+});
+
+/** Answers with rows that are printed as JSON. */
+export const replyPage = (answer: Answer, { data, nextCursor }: Page<string>): void =>
+  answer.reply(200, listJson(data, nextCursor));
 
 export function checkTimeRange({ startTime, endTime }: ListQuery): void {
   if (startTime !== undefined && endTime !== undefined && startTime > endTime)

@@ -2,7 +2,7 @@ import { must } from "../../assert.ts";
 import type { TObject } from "../../packages/typebox.ts";
 import { object } from "../../wire/schema/scalars.ts";
 import type { Auth } from "../auth/auth.ts";
-import { type Cost, DEFAULT_COST, type Limits } from "../auth/limits.ts";
+import { type Cost, DEFAULT_COST, type Limits, sizeCost } from "../auth/limits.ts";
 import { OperatorAttempts } from "../auth/operator-attempts.ts";
 import type { OperatorAccess } from "../auth/operators.ts";
 import { ApiError } from "../common/errors.ts";
@@ -10,6 +10,7 @@ import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
 import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
+import { LARGE_BODY_BYTES } from "../http/request-body.ts";
 import { Input } from "../json/input.ts";
 import { type Access, costOf, isForOperators, isLimited, type Route, type RouteRequest } from "./route.ts";
 
@@ -82,6 +83,8 @@ export class Router {
     const endpoint = path.byMethod.get(call.method);
     if (endpoint === undefined) return this.refuseMethod(call, path);
     const { route, query, body } = endpoint;
+    const { length } = call.bytes;
+    if (length > LARGE_BODY_BYTES && isLimited(route)) this.chargeAddress(call, sizeCost(length));
     const cost = route.costOfBody === undefined ? endpoint.cost : costOfCall(call, route.costOfBody, endpoint.cost);
     const { access } = route;
     const isOperators = isForOperators(access);

@@ -3,12 +3,13 @@ import type { TimeMs } from "../../core/base/units.ts";
 import { MAX_SUBSCRIPTIONS } from "../../wire/schema/channels.ts";
 import type { TradingOp } from "../../wire/schema/trading.ts";
 import type { Auth } from "../auth/auth.ts";
-import { type Cost, DEFAULT_COST, type Limits, SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
+import { type Cost, DEFAULT_COST, type Limits, SOCKET_MESSAGES_PER_SECOND, sizeCost } from "../auth/limits.ts";
 import type { Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import { CLOSE_RATE_LIMITED, errorJson, type Problem, type RequestId, SocketRefusal } from "../common/socket-errors.ts";
 import { decodeUtf8 } from "../common/utf8.ts";
 import { checkPermission, type Principal, type SocketCredentials } from "../exchange/credentials.ts";
+import { LARGE_BODY_BYTES } from "../http/request-body.ts";
 import { parseJson } from "../json/json.ts";
 import type { Symbols } from "../routing/context.ts";
 import {
@@ -70,6 +71,7 @@ export class RequestHandler {
     try {
       if (!connection.countMessage(this.options.monotonic()))
         throw new ApiError("RATE_LIMITED", { details: FLOOD_DETAILS });
+      this.chargeSize(connection, bytes.length);
       const request = this.fastPath.readMessage(bytes);
       if (request !== null) {
         id = this.fastPath.id;
@@ -132,6 +134,12 @@ export class RequestHandler {
     if (principal !== null) limits.payByPrincipal(principal, cost, now);
     connection.uncountMessage();
     return limits.quota();
+  }
+
+  private chargeSize(connection: Connection, bytes: number): void {
+    const { limits, monotonic } = this.options;
+    if (bytes <= LARGE_BODY_BYTES || limits === null || !connection.isLimited) return;
+    limits.payByAddress(connection.socket.remoteAddress, sizeCost(bytes), monotonic());
   }
 
   /** The address pays for the channels, and the account and the key do so too if one of them is private. */

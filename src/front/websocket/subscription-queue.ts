@@ -3,8 +3,8 @@ import { TimeSlicer } from "../common/time-slicer.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
-/** Printing and sending this many snapshots of the deepest book takes about 5 ms. */
-const SUBSCRIPTIONS_PER_ITERATION = 32;
+/** Printing and sending this many snapshots of the deepest book takes about a millisecond. */
+const SUBSCRIPTIONS_PER_ITERATION = 8;
 
 interface QueuedSubscription {
   readonly request: ChannelRequest;

@@ -24,6 +24,35 @@ test("very many page reads are spread over several event-loop iterations", async
   assert.equal((await pages).length, 100);
 });
 
+test("a long page is read in parts, between which other requests run, and is the same", async () => {
+  const context = { engine: new ScriptedEngine() } as unknown as Context;
+  const ROWS = 950;
+  const limits: number[] = [];
+  /** The rows after the cursor. Reads end early at `stopAt`, as if a filter had dropped too many rows. */
+  const read = (stopAt: number) => (query: { limit: number; cursor?: string }) => {
+    const from = Number(query.cursor ?? 0);
+    const to = Math.min(from + query.limit, ROWS, from < stopAt ? stopAt : ROWS);
+    limits.push(query.limit);
+    const data = Array.from({ length: to - from }, (_, i) => from + i);
+    return { data, nextCursor: to === ROWS ? null : String(to) };
+  };
+  const page = (query: object, stopAt = ROWS) => readPage(context, { done: false }, query, read(stopAt));
+  const all = Array.from({ length: ROWS }, (_, i) => i);
+  assert.deepEqual(await page({ limit: 1000 }), { data: all, nextCursor: null });
+  assert.ok(limits.every((limit) => limit <= 100) && limits.length === 10, limits.join());
+  assert.deepEqual(await page({ limit: 250 }), { data: all.slice(0, 250), nextCursor: "250" });
+  assert.deepEqual(await page({ limit: 250, cursor: "900" }), { data: all.slice(900), nextCursor: null });
+  assert.deepEqual(await page({ limit: 1000 }, 130), { data: all.slice(0, 130), nextCursor: "130" });
+  assert.deepEqual(await page({ limit: 100 }), { data: all.slice(0, 100), nextCursor: "100" });
+
+  const answer = { done: false };
+  const gone = readPage(context, answer, { limit: 1000 }, (query: { limit: number; cursor?: string }) => {
+    answer.done = true;
+    return read(ROWS)(query);
+  });
+  await assert.rejects(gone, { code: "TIMEOUT" });
+});
+
 test("a page is not read for a request that is already answered or gone", async () => {
   const context = { engine: new ScriptedEngine() } as unknown as Context;
   const read: number[] = [];

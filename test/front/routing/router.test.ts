@@ -218,6 +218,24 @@ test("a malformed path is charged, and refused after authentication", (t) => {
   assert.deepEqual(answer("DELETE", "/v1/later/%"), [405, "METHOD_NOT_ALLOWED", undefined]);
 });
 
+test("a large body is charged by its size before it is parsed", (t) => {
+  t.mock.method(performance, "now", () => 0); // no tokens are added meanwhile
+  const router = new Router(routes, gatekeeper, log, openLimits());
+  const send = () => {
+    const { call, response } = fakeCall("POST", "/v1/things/7/close", { body: `{}${" ".repeat(60_000)}` });
+    const json = t.mock.method(call, "json");
+    try {
+      router.handle(call);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+    return [response.status, json.mock.callCount()];
+  };
+  // The address has 80 tokens. A request takes one, and its body eight.
+  for (let i = 0; i < 8; i++) assert.deepEqual(send(), [200, 1]);
+  for (let i = 0; i < 2; i++) assert.deepEqual(send(), [429, 0]);
+});
+
 test("failed operator requests are logged and limited by address, and a valid token is never refused", (t) => {
   let nowMs = 0;
   t.mock.method(performance, "now", () => nowMs);

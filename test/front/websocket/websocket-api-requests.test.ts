@@ -183,6 +183,18 @@ test("subscriptions are charged to the address, and private ones to the account 
   assert.equal(opOf(subscribe(book({}))), "subscribed", "the account does not pay for public channels");
 });
 
+test("a large message is charged to the address by its size before it is read", async () => {
+  const { connect } = await open({}, undefined, limited({ requestRate: 4 }));
+  const client = connect();
+  const large = { op: "order.place", params: { clientOrderId: "x".repeat(60_000) } };
+  const codeOf = (message: object) => client.ask(message)[0].code;
+  assert.deepEqual([codeOf(large), codeOf(large)], ["UNAUTHENTICATED", "UNAUTHENTICATED"]);
+  const [refused] = client.ask(large);
+  const details = { scope: "IP", budget: "REQUEST", weight: 8, limit: 16, retryAfterMs: 500 };
+  assert.deepEqual([refused.code, refused.details], ["RATE_LIMITED", details]);
+  assert.equal(client.ask({ op: "ping" })[0].op, "pong");
+});
+
 test("a local client is not charged when limits are for remote clients", async () => {
   const { trades, connect } = await open({}, undefined, limited({ rateLimit: "remote", host: "0.0.0.0" }));
   const client = connect();
