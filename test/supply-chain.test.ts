@@ -28,7 +28,7 @@ const installed = Object.entries(packages).filter(([path]) => path.includes("nod
 test("every package has a checksum and comes from npm's registry or from this repository", () => {
   for (const [path, { resolved, integrity, link }] of installed) {
     if (link === true) {
-      assert.ok(resolved?.startsWith("vendor/"), path);
+      assert.ok(resolved?.startsWith("src/vendor/"), path);
       continue;
     }
     assert.match(integrity ?? "", /^sha512-/, path);
@@ -93,7 +93,7 @@ test("native binaries have their recorded checksums, and no other one is loaded"
 });
 
 test("the script of the reference page is the one of Scalar's package", () => {
-  const folder = "vendor/scalar-api-reference";
+  const folder = "src/vendor/scalar-api-reference";
   const [checksum] = /[0-9a-f]{64}/.exec(read(`${folder}/README.md`)) ?? [];
   const script = brotliDecompressSync(readFileSync(join(ROOT, folder, "standalone.js.br")));
   assert.equal(sha256(script), checksum);

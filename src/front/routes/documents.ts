@@ -66,7 +66,7 @@ function attribute(value: object): string {
  * Scalar's own bundle for browsers, as brotli. Seen from the built file. The repository has it, because Scalar's package
  * would install 386 others that perpd does not use.
  */
-const REFERENCE_SCRIPT = new URL("../../../../vendor/scalar-api-reference/standalone.js.br", import.meta.url);
+const REFERENCE_SCRIPT = new URL("../../../../src/vendor/scalar-api-reference/standalone.js.br", import.meta.url);
 
 const compress = promisify(gzip);
 const decompress = promisify(brotliDecompress);
