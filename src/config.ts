@@ -2,9 +2,9 @@ import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
 import { checkOperators, hasOperator } from "./config/operators.ts";
-import { parseOrigins } from "./config/origins.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
+import { parseOrigins, warningOfRpc } from "./config/urls.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
 import { maxOrdersPerAccount } from "./core/commands/attached-orders.ts";
 import { compileInstrument, type Instrument } from "./core/protocol/instrument.ts";
@@ -132,6 +132,7 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
     warnings.push("priceSource is operator but operatorToken is empty: nobody can set an index price");
   if (config.operatorPort !== 0 && !hasOperator(config) && config.metricsToken === "")
     warnings.push("operatorPort is set but there is neither an operator nor a metricsToken: nobody can use it");
+  warnings.push(...warningOfRpc(config.ethereumRpcUrl));
   if (config.priceSource === "feed") checkFeed(config);
   warnings.push(...warningsOfAge(config));
   const actors = config.instruments.length + 1;

@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import type { PriceTicks } from "./core/base/units.ts";
 import { Approvals } from "./front/auth/approvals.ts";
 import { Auth } from "./front/auth/auth.ts";
+import { ContractWallets } from "./front/auth/contract-wallets.ts";
 import { Limits } from "./front/auth/limits.ts";
 import { Operators } from "./front/auth/operators.ts";
 import { Wallets } from "./front/auth/wallet.ts";
@@ -209,7 +210,9 @@ function createContext(
 ): Context {
   const domain = config.loginDomain === "" ? authority : config.loginDomain;
   const { chainId } = config;
-  const signatures = new WalletSignatures(compute.recover);
+  const contracts =
+    config.ethereumRpcUrl === "" ? null : new ContractWallets({ rpcUrl: config.ethereumRpcUrl, chainId, log });
+  const signatures = new WalletSignatures(compute.recover, contracts);
   const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId, signatures });
   const { exchangeId } = must(readGenesis(config.data), "the genesis of the data folder");
   const approvals = new Approvals({

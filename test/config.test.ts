@@ -269,6 +269,34 @@ test("allowed origins are a list, each as a browser sends it", () => {
     );
 });
 
+test("an Ethereum RPC is an http or https URL that no error shows, and http to another machine gives a warning", () => {
+  const warnings = (url: string): string[] => {
+    const invocation = loadConfig(["start"], { PERPD_ETHEREUM_RPC_URL: url });
+    return invocation.kind === "start" ? invocation.warnings : [];
+  };
+  for (const url of [
+    "",
+    "https://rpc.example/v3/key",
+    "http://127.0.0.1:8545",
+    "http://localhost:8545",
+    "http://[::1]:1/",
+  ])
+    assert.deepEqual(warnings(url), [], url);
+  for (const url of ["http://rpc.example/", "http://127.0.0.1.evil.example/"])
+    assert.match(warnings(url).join(), /^ethereumRpcUrl: over http /, url);
+  for (const url of [
+    "rpc.example/s3cret",
+    "ws://h/s3cret",
+    "https://u:s3cret@h/",
+    "https://:s3cret",
+    "http://s3cret:x",
+  ]) {
+    const message = refusal([], { PERPD_ETHEREUM_RPC_URL: url });
+    assert.match(message, /http or https URL/);
+    assert.doesNotMatch(message, /s3cret/);
+  }
+});
+
 test("operators have names and tokens of their own, and a port that is not the public one", () => {
   const other = TOKEN.toUpperCase();
   const rows: [settings: object, message: RegExp][] = [

@@ -95,6 +95,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   SYMBOL_NOT_ALLOWED: ccxt.PermissionDenied,
   WALLET_SIGNATURE_REQUIRED: ccxt.PermissionDenied,
   APPROVAL_INVALID: ccxt.AuthenticationError,
+  CONTRACT_WALLET_NOT_SUPPORTED: ccxt.AuthenticationError,
+  CHAIN_UNAVAILABLE: ccxt.ExchangeNotAvailable,
   ORIGIN_NOT_ALLOWED: ccxt.PermissionDenied,
   OPERATOR_REQUIRED: ccxt.PermissionDenied,
   KEY_ORDER_LIMIT: ccxt.PermissionDenied,

@@ -410,6 +410,16 @@ export const SETTINGS = Type.Object(
         description: "chain id in login messages, unless the client sends another",
       }),
     ),
+    ethereumRpcUrl: Type.String(
+      setting({
+        default: "",
+        description:
+          "JSON-RPC of an Ethereum node of the chain chainId, which checks signatures of contract wallets (EIP-1271) and must be trusted; empty = contract wallets are refused",
+        pattern: "^(https?://[\\x21-\\x7e]+)?$",
+        expected: "an http or https URL",
+        secret: true,
+      }),
+    ),
     allowedOrigins: Type.String(
       setting({
         default: "",

@@ -28,6 +28,8 @@ export interface Approvable {
   /** The request in words, line by line. No line may hold a line break. */
   lines: readonly string[];
   approval: Approval | undefined;
+  /** Of the client. */
+  remoteAddress: string;
 }
 
 const TTL_MS = 5 * 60_000;
@@ -73,7 +75,7 @@ export class Approvals {
   }
 
   /** Resolves to the tag of the message. */
-  private async verify({ accountId, lines, approval }: Approvable): Promise<string> {
+  private async verify({ accountId, lines, approval, remoteAddress }: Approvable): Promise<string> {
     const address = this.options.addressOf(accountId);
     if (approval === undefined) throw this.required(address, lines);
     const { message, signature } = approval;
@@ -86,7 +88,8 @@ export class Approvals {
         "The approval's message is not for this request, or was made by another exchange or before the last start.",
       );
     if (Date.parse(expires) <= Date.now()) throw invalid("The message of the approval has expired.");
-    await this.options.signatures.check({ address, message, signature });
+    const { chainId, signatures } = this.options;
+    await signatures.check({ address, chainId, message, signature, remoteAddress });
     return tag;
   }
 

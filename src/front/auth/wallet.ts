@@ -69,16 +69,18 @@ export class Wallets {
 
   /**
    * Resolves to the address that signed the message of its challenge. That uses up the challenge; a refusal does not.
+   * `remoteAddress`: of the client.
    * Rejects with an ApiError (401) when anything is wrong.
    */
-  async redeem(message: string, signature: string, now: TimeMs): Promise<Address> {
+  async redeem(message: string, signature: string, now: TimeMs, remoteAddress = ""): Promise<Address> {
     const nonce = parseSiweMessage(message).nonce ?? "";
     const challenge = this.open(nonce);
     if (challenge === null || challenge.issuedAt + CHALLENGE_TTL_MS <= now) throw new ApiError("CHALLENGE_NOT_FOUND");
     // The exchange wrote the message itself, so one comparison covers domain, URI, chain, address and times.
     const issued = this.compose(nonce, challenge);
     if (message !== issued) throw mismatch(message, issued);
-    await this.options.signatures.check({ address: challenge.address, message, signature });
+    const { address, chainId } = challenge;
+    await this.options.signatures.check({ address, chainId, message, signature, remoteAddress });
     const memory = this.used.add(challenge.tag, challenge.issuedAt, now);
     if (memory === "SEEN") throw new ApiError("CHALLENGE_NOT_FOUND");
     if (memory === "FULL") throw new ApiError("OVERLOADED");

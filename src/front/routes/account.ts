@@ -81,7 +81,7 @@ export const withdrawRoute = (context: Context): Route =>
         address: readAddress(body.address),
         reference: body.reference ?? "",
       };
-      await checkApproval(context, accountId, body);
+      await checkApproval(context, call.remoteAddress(), accountId, body);
       command.refusal = await prepareWithdrawal(context, accountId);
       if (!call.done) requestTransfer(context, call, command);
     },
@@ -93,6 +93,7 @@ export const withdrawRoute = (context: Context): Route =>
  */
 async function checkApproval(
   { approvals }: Context,
+  remoteAddress: string,
   accountId: number,
   body: Static<typeof schema.WithdrawBody>,
 ): Promise<void> {
@@ -102,7 +103,7 @@ async function checkApproval(
       field: "reference",
       message: "A withdrawal that the wallet approves needs a reference. Send one that you have not used.",
     });
-  await approvals.check({ accountId, lines: withdrawalLines(body), approval });
+  await approvals.check({ accountId, lines: withdrawalLines(body), approval, remoteAddress });
 }
 
 /** Liquidation begins at a ratio of 1, so a call must come before. */

@@ -48,7 +48,7 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
     async handle({ call, body }) {
       const remoteAddress = call.remoteAddress();
       const now = Date.now();
-      const wallet = await wallets.redeem(body.message, body.signature, now);
+      const wallet = await wallets.redeem(body.message, body.signature, now, remoteAddress);
       const address = wallet.toLowerCase();
       if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
       const token = newToken();
@@ -146,7 +146,8 @@ export const createKeyRoute = (context: Context): Route =>
     async handle({ call, principal: { accountId }, body }) {
       const [apiKey, secret] = [newApiKey(), newSecret()];
       const record = readKeyRecord(context, body, context.vault.seal(secret, apiKey), Date.now());
-      await context.approvals.checkOnce({ accountId, lines: keyLines(body), approval: body.approval });
+      const remoteAddress = call.remoteAddress();
+      await context.approvals.checkOnce({ accountId, lines: keyLines(body), approval: body.approval, remoteAddress });
       if (call.done) return;
       const command = { ...blank(CreateKey), accountId, apiKey, record };
       requestFor(context, call, LEDGER, command, (transaction) => {

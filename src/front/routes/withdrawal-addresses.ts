@@ -50,7 +50,8 @@ export const addWithdrawalAddressRoute = (context: Context): Route =>
     async handle({ call, principal: { accountId }, body }) {
       const { label, approval } = body;
       const command = { ...blank(AddWithdrawalAddress), accountId, address: readAddress(body.address), label };
-      await context.approvals.checkOnce({ accountId, lines: addressLines(body), approval });
+      const remoteAddress = call.remoteAddress();
+      await context.approvals.checkOnce({ accountId, lines: addressLines(body), approval, remoteAddress });
       if (call.done) return;
       requestFor(context, call, LEDGER, command, (transaction) => {
         const { addresses, duplicate } = replyOf<View>(transaction, WithdrawalAddressesView.code);

@@ -156,6 +156,20 @@ export const GATEWAY_ERRORS = {
     remedy: "Sign the message as it is, with the wallet that details.expected names.",
     groups: ["LOGIN", "APPROVAL"],
   },
+  CONTRACT_WALLET_NOT_SUPPORTED: {
+    status: 422,
+    problem: "This exchange cannot check signatures of contract wallets (EIP-1271).",
+    remedy: "Use a plain wallet, or ask the operator to set ethereumRpcUrl.",
+    groups: ["LOGIN", "APPROVAL"],
+  },
+  CHAIN_UNAVAILABLE: {
+    status: 503,
+    problem:
+      "The exchange could not ask the Ethereum node whether a contract wallet accepts the signature; nothing was done.",
+    remedy: "Send the request again in a moment.",
+    retryable: true,
+    groups: ["LOGIN", "APPROVAL"],
+  },
   WALLET_SIGNATURE_REQUIRED: {
     status: 403,
     problem: "This request needs a fresh signature of the account's wallet.",

@@ -107,8 +107,9 @@ export const Address = Type.String({
 });
 
 export const WalletSignature = Type.String({
-  pattern: "^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$",
-  description: "The wallet's signature: 65 bytes, or 64 in the compact form of EIP-2098.",
+  pattern: "^0x([0-9a-fA-F]{2}){64,2048}$",
+  description:
+    "The wallet's signature: 65 bytes, or 64 in the compact form of EIP-2098. Contract wallets (EIP-1271) may use more.",
   examples: [`0x${"ab".repeat(65)}`],
 });
 

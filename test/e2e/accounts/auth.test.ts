@@ -140,8 +140,11 @@ test("a message that differs from the issued challenge is refused", async () => 
 test("malformed signatures are refused without a server error", async () => {
   const wallet = walletOf(newPrivateKey());
   const { message } = await nobody.call<Challenge>(200, "POST", "/auth/challenge", { address: wallet.address });
-  for (const signature of ["", "0x", "0x12", `0x${"zz".repeat(65)}`, "ab".repeat(65), `0x${"ab".repeat(66)}`])
+  for (const signature of ["", "0x", "0x12", `0x${"zz".repeat(65)}`, "ab".repeat(65), `0x${"ab".repeat(2049)}`])
     await nobody.refused("BAD_VALUE", "POST", "/auth/login", { message, signature });
+  // It may be that of a contract wallet.
+  const long = { message, signature: `0x${"ab".repeat(66)}` };
+  await nobody.refused("CONTRACT_WALLET_NOT_SUPPORTED", "POST", "/auth/login", long);
   // The right length, but no point of the curve, or the twin with the high s.
   const tryBytes = async (change: (signature: string) => string) => {
     const fresh = await nobody.call<Challenge>(200, "POST", "/auth/challenge", { address: wallet.address });

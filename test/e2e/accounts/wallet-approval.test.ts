@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { PerpdClient, type SignMessage } from "../../../src/client/client.ts";
 import type { Transfer, TransferList, WithdrawalAddress } from "../../../src/client/types.ts";
 import { start } from "../../cli/support/program.ts";
+import { RpcNode } from "../../front/support/rpc-node.ts";
 import { KeyHolder } from "../support/keys.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";
@@ -19,9 +20,13 @@ let alice: Trader;
 let client: PerpdClient;
 let signMessage: SignMessage;
 
+const node = new RpcNode();
+
 before(async () => {
+  await node.start();
   server = await startServer({
     environment: {
+      PERPD_ETHEREUM_RPC_URL: node.url,
       ...{ PERPD_WALLET_APPROVAL: "on", PERPD_WITHDRAWAL_ADDRESS_BOOK: "on" },
       ...{ PERPD_WITHDRAWAL_ADDRESS_HOLD_MS: "1000", PERPD_WITHDRAWAL_DELAY_MS: "100" },
     },
@@ -35,6 +40,7 @@ before(async () => {
 after(async () => {
   await new Operator(server).soundAudit();
   await server.dispose();
+  await node.stop();
 });
 
 /** Resolves when the address can be used. */
@@ -100,6 +106,30 @@ test("a key that the wallet approved trades and reads; to withdraw it needs the 
   const signature = await signMessage(text);
   await holder.call(201, "POST", "/account/withdraw", { ...order, approval: { message: text, signature } });
   await holder.refused("SESSION_REQUIRED", "POST", BOOK, { address: ADDRESS, label: "x" });
+});
+
+test("a contract wallet logs in and approves a withdrawal by the signature of its owner", async () => {
+  const contract = "0x00000000219ab540356cBB839Cbe05303d7705Fa";
+  const [owner, thief] = [walletOf(newPrivateKey()), walletOf(newPrivateKey())];
+  node.owners.set(contract.toLowerCase(), owner.address.toLowerCase());
+  // As a Safe with one owner: longer than a plain signature.
+  const by = (wallet: typeof owner) => async (message: string) =>
+    (await wallet.signMessage({ message })).replace("0x", "0x00");
+  const safe = new PerpdClient({ baseUrl: server.url });
+  const loggingIn = safe.login(contract, by(thief));
+  await assert.rejects(loggingIn, { code: "BAD_SIGNATURE" });
+  const session = await safe.login(contract, by(owner));
+  assert.equal(session.address, contract);
+  await safe.deposit({ asset: "USDC", amount: "5" });
+  const added = await safe.addWithdrawalAddress(ADDRESS, "cold", by(owner));
+  await usable(added);
+  const order = { asset: "USDC", amount: "2", address: ADDRESS, reference: "s-1" } as const;
+  await assert.rejects(safe.withdraw(order, by(thief)), { code: "BAD_SIGNATURE" });
+  assert.equal((await safe.withdraw(order, by(owner))).amount, "2");
+  node.answer = (response) => void response.destroy();
+  await assert.rejects(safe.login(contract, by(owner)), { code: "CHAIN_UNAVAILABLE" });
+  assert.equal((await openTrader(server, "1")).accountId.length > 0, true, "plain wallets log in all the same");
+  node.answer = null;
 });
 
 test("the command line signs with the wallet in its environment", async () => {

@@ -20,6 +20,7 @@ const options: ApprovalOptions = {
   signatures: new WalletSignatures(recover),
   addressOf: (accountId) => (accountId === 16 ? alice : mallory).address.toLowerCase(),
 };
+const FROM = { remoteAddress: "203.0.113.7" };
 const LINES = withdrawalLines({ asset: "USDC", amount: "250.5", address: mallory.address, reference: "rent" });
 
 async function refusalOf(checking: Promise<unknown>): Promise<ApiError> {
@@ -34,7 +35,7 @@ async function refusalOf(checking: Promise<unknown>): Promise<ApiError> {
 
 /** The message for a request of alice. */
 async function messageFor(approvals: Approvals, lines = LINES): Promise<string> {
-  const refusal = await refusalOf(approvals.check({ accountId: 16, lines, approval: undefined }));
+  const refusal = await refusalOf(approvals.check({ ...FROM, accountId: 16, lines, approval: undefined }));
   assert.equal(refusal.code, "WALLET_SIGNATURE_REQUIRED");
   return refusal.details?.message as string;
 }
@@ -56,7 +57,7 @@ test("the message names the request, the account, the exchange and an end", asyn
 test("the wallet's signature of its message approves a request, a compact one too", async () => {
   const approvals = new Approvals(options);
   const approval = await approvalFor(approvals);
-  const request = { accountId: 16, lines: LINES, approval };
+  const request = { ...FROM, accountId: 16, lines: LINES, approval };
   await approvals.check(request);
   await approvals.check(request);
   await approvals.checkOnce(request);
@@ -71,7 +72,7 @@ test("the wallet's signature of its message approves a request, a compact one to
 
 test("two requests with one message at the same time: one is accepted", async () => {
   const approvals = new Approvals(options);
-  const request = { accountId: 16, lines: LINES, approval: await approvalFor(approvals) };
+  const request = { ...FROM, accountId: 16, lines: LINES, approval: await approvalFor(approvals) };
   const ends = await Promise.allSettled([1, 2, 3].map(() => approvals.checkOnce(request)));
   assert.deepEqual(ends.map(({ status }) => status).sort(), ["fulfilled", "rejected", "rejected"]);
 });
@@ -79,7 +80,7 @@ test("two requests with one message at the same time: one is accepted", async ()
 test("an approval is for one request of one account at one exchange, until it restarts", async () => {
   const approvals = new Approvals(options);
   const approval = await approvalFor(approvals);
-  const request = { accountId: 16, lines: LINES, approval };
+  const request = { ...FROM, accountId: 16, lines: LINES, approval };
   const other = withdrawalLines({ asset: "USDC", amount: "250.51", address: mallory.address, reference: "rent" });
   const invalid: [string, Approvals, object][] = [
     ["another amount", approvals, { lines: other }],
@@ -109,7 +110,7 @@ test("an approval is for one request of one account at one exchange, until it re
 test("an approval lasts five minutes", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2026-11-23T12:00:00Z") });
   const approvals = new Approvals(options);
-  const request = { accountId: 16, lines: LINES, approval: await approvalFor(approvals) };
+  const request = { ...FROM, accountId: 16, lines: LINES, approval: await approvalFor(approvals) };
   t.mock.timers.tick(299_999);
   await approvals.check(request);
   t.mock.timers.tick(1);
@@ -118,9 +119,12 @@ test("an approval lasts five minutes", async (t) => {
 
 test("where no approval is required a request needs none, but one that it has must be right", async () => {
   const approvals = new Approvals({ ...options, isRequired: false });
-  await approvals.check({ accountId: 16, lines: LINES, approval: undefined });
+  await approvals.check({ ...FROM, accountId: 16, lines: LINES, approval: undefined });
   const approval = { message: "Withdraw everything", signature: `0x${"1".repeat(130)}` };
-  assert.equal((await refusalOf(approvals.check({ accountId: 16, lines: LINES, approval }))).code, "APPROVAL_INVALID");
+  assert.equal(
+    (await refusalOf(approvals.check({ ...FROM, accountId: 16, lines: LINES, approval }))).code,
+    "APPROVAL_INVALID",
+  );
 });
 
 test("the client signs no message for another request than its own", async () => {

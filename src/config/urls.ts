@@ -14,3 +14,17 @@ function parseOrigin(text: string): string {
     `allowedOrigins: "${text}" is not an origin; give a scheme, a host and perhaps a port, such as https://app.example.com`,
   );
 }
+
+const LOOPBACK = /^(localhost|127(\.[0-9]+){3}|\[::1\])$/;
+
+/** Throws ConfigError for a URL that cannot be used. Does not repeat it, since it may hold a key. */
+export function warningOfRpc(ethereumRpcUrl: string): string[] {
+  if (ethereumRpcUrl === "") return [];
+  const url = URL.canParse(ethereumRpcUrl) ? new URL(ethereumRpcUrl) : null;
+  if (url === null || url.username + url.password !== "")
+    throw new ConfigError("ethereumRpcUrl: the value is not an http or https URL without a user");
+  if (url.protocol === "https:" || LOOPBACK.test(url.hostname)) return [];
+  return [
+    "ethereumRpcUrl: over http everybody on the way can log in as another account; use https, or a node on this machine",
+  ];
+}
