@@ -36,7 +36,7 @@ export interface ActorTask extends ThreadTask {
 }
 
 /** Tests pass `wrap` to replace actors. */
-export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (actor) => actor): void {
+export async function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (actor) => actor): Promise<void> {
   const control = new Control(task.control);
   const { worker: stripe, workers: stripeCount } = task;
   const shared = new MarginTable(task.marginTable, stripeCount, stripe);
@@ -70,7 +70,7 @@ export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (acto
     notBefore,
   });
   task.port.postMessage("ready");
-  worker.run();
+  await worker.run();
   if (task.actorIds.includes(LEDGER)) void database.close();
   task.port.close();
 }

@@ -16,6 +16,10 @@ export const COMMAND_HEADER_BYTES = 8;
  */
 const COMMANDS_PER_DRAIN = 64;
 const IDLE_WAIT_MS = 100;
+/** How often the thread's event loop gets a turn. Each read of the database leaves a timer behind that only it clears. */
+const EVENT_LOOP_INTERVAL_MS = 1000;
+/** A busy worker looks at the clock for that after so many steps. */
+const STEPS_PER_LOOK = 256;
 /** How often a settlement is tried that waits for other threads. Their transactions take microseconds. */
 const SETTLEMENT_ATTEMPTS = 10_000;
 /** An upper bound only: the end of a recount wakes the worker. */
@@ -76,10 +80,16 @@ export class ActorWorker {
   }
 
   /** Runs until the exchange stops. Then writes a last snapshot of each actor. */
-  run(): void {
-    const { doorbell, control, commands } = this.options;
-    while (control.phase === RUNNING) {
-      if (this.step()) continue;
+  async run(): Promise<void> {
+    const { doorbell, control, commands, monotonic } = this.options;
+    let eventLoopAt = 0;
+    for (let steps = 1; control.phase === RUNNING; steps++) {
+      const isBusy = this.step();
+      if ((!isBusy || steps % STEPS_PER_LOOK === 0) && monotonic() >= eventLoopAt) {
+        await new Promise((resolve) => setImmediate(resolve));
+        eventLoopAt = monotonic() + EVENT_LOOP_INTERVAL_MS;
+      }
+      if (isBusy) continue;
       doorbell.prepareSleep();
       if (this.mustWait()) doorbell.wait(RECOUNT_WAIT_MS);
       else if (commands.peek() < 0 && control.phase === RUNNING) doorbell.wait(IDLE_WAIT_MS);

@@ -401,7 +401,7 @@ test("a replacement worker does nothing before a recount has included it", () =>
   assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3]);
 });
 
-test("a replacement worker that was included has joined, even if another recount begins or the exchange stops at once", () => {
+test("a replacement worker that was included has joined, even if another recount begins or the exchange stops at once", async () => {
   for (const then of ["recount", "stop"]) {
     const shared = MarginTable.allocate(32);
     const { actor, worker, send, marginTable, control } = start(shared.buffer);
@@ -413,7 +413,7 @@ test("a replacement worker that was included has joined, even if another recount
     send(0);
     if (then === "stop") {
       control.phase = STOP_ACTORS;
-      worker.run();
+      await worker.run();
     } else {
       control.recountRound = 2;
       worker.step();
@@ -423,5 +423,27 @@ test("a replacement worker that was included has joined, even if another recount
     }
     assert.deepEqual(actor.calls, ["command"], then);
     assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3], then);
+  }
+});
+
+test("the thread's event loop gets turns, busy or idle", async () => {
+  for (const work of [0, 2000]) {
+    let looks = 0;
+    const monotonic = (): number => {
+      // Without turns the run ends here, not in the callback.
+      if (++looks > work + 50) control.phase = STOP_ACTORS;
+      return looks * 1000;
+    };
+    const { actor, worker, send, control } = start(undefined, { monotonic });
+    send(0);
+    actor.work = work;
+    let turns = 0;
+    const turn = (): void => {
+      if (++turns === 3) control.phase = STOP_ACTORS;
+      else setImmediate(turn);
+    };
+    setImmediate(turn);
+    await worker.run();
+    assert.equal(turns, 3, `with ${work} parts of work`);
   }
 });

@@ -17,7 +17,7 @@ import type { Message, MessageOf } from "../../../../src/core/protocol/message-s
  */
 export default withRecoveryAdvice(async (task: ActorTask) => {
   await sleep(Number(process.env.RECOVER_AFTER_MS ?? 0));
-  runActors(task, faulty);
+  await runActors(task, faulty);
 });
 
 function faulty(actor: Actor): Actor {
