@@ -316,6 +316,24 @@ export const SETTINGS = Type.Object(
     keepSegments: Type.Boolean(
       setting({ default: false, description: "keep log segments that are no longer needed for recovery" }),
     ),
+    historyRetentionDays: Type.Integer(
+      setting({
+        default: 0,
+        minimum: 0,
+        maximum: 36_500,
+        description:
+          "days for which closed orders, fills, trades, funding payments, closed positions and candles below an hour are kept; the last 25 hours always are; 0 = without a limit",
+      }),
+    ),
+    historyMaxBytes: Type.Integer(
+      setting({
+        default: 0,
+        minimum: 0,
+        maximum: 1_125_899_906_842_624,
+        description:
+          "bytes of the database that these may take; above it the oldest are removed, but for the last 25 hours; 0 = without a limit",
+      }),
+    ),
     snapshotIntervalMs: Type.Integer(
       setting({
         default: 5000,

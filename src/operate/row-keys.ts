@@ -16,6 +16,7 @@ import {
 } from "../core/protocol/snapshot-schema.ts";
 import {
   CandleRecord,
+  ClientIdHashRecord,
   ClientIdRecord,
   ClosedPositionRecord,
   FillRecord,
@@ -62,6 +63,7 @@ rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
 rule(SettledTransferRow, -1, ({ transfer }) => referenceKey(transfer));
 rule(OrderRecord, -1, ({ orderId }) => orderId);
 rule(ClientIdRecord, -1, ({ clientOrderId }) => clientOrderId);
+rule(ClientIdHashRecord, -1, ({ orderId }) => orderId);
 rule(OrderLocationRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);

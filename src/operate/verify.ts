@@ -51,6 +51,8 @@ export async function verifyFolder(config: Config, print: PrintLine): Promise<vo
       checkAudits(ledger, symbols);
       printAudits(config, ledger, symbols, print);
       const { openOrders, positions, skipped } = compareHistory(database, exchange, ledger, tail);
+      const since = database.keptSince();
+      if (since > 0) print(`kept       history since ${new Date(since).toISOString()}; older rows were removed`);
       const rest = skipped === 0 ? "" : `; ${skipped} orders were left out, since the index is behind the log`;
       print(
         `history    ${openOrders} open orders of customers, ${count(positions, "position")} and the sum of all transfers agree with the actors${rest}`,

@@ -185,6 +185,7 @@ export class Host extends EngineClient {
       actorIds: [...this.actorIds],
       instruments: [...config.instruments],
       keepSegments: config.keepSegments,
+      retention: { days: config.historyRetentionDays, maxBytes: config.historyMaxBytes },
       minFreeBytes: config.minFreeBytes / 2,
     });
     this.store = thread;

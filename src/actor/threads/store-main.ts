@@ -4,6 +4,7 @@ import { openDatabase } from "../../store/database/database.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
+import type { Retention } from "../../store/history/history-pruner.ts";
 import { Indexer } from "../../store/indexer/indexer.ts";
 import { listSegments } from "../../store/log/log-segment.ts";
 import { Doorbell, RingConsumer } from "../../wire/ring.ts";
@@ -21,6 +22,8 @@ export interface StoreTask extends ThreadTask {
   actorIds: number[];
   instruments: InstrumentConfig[];
   keepSegments: boolean;
+  /** How much history is kept. */
+  retention: Retention;
   /** Below this the database is not written to. By then the gateway refuses most commands that store more. */
   minFreeBytes: number;
 }
@@ -50,6 +53,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
+    retention: task.retention,
     yieldNow: () => worker.yieldNow(),
     onSegmentKept: ({ message }) => post({ segmentKept: message }),
     onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),

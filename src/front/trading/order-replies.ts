@@ -6,6 +6,7 @@ import { DuplicateOrder, OrderView } from "../../core/protocol/replies.ts";
 import type { OrderRecord } from "../../store/database/history-schema.ts";
 import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import { ApiError, type ErrorParts } from "../common/errors.ts";
 import { firstReply, historyCaughtUp, refusalIn } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { fillJson, orderJsonWith, takerFillJson } from "../json/json-writers.ts";
@@ -59,7 +60,17 @@ export function replyDuplicate(context: Context, answer: Answer, instrument: Ins
     .catch((thrown: unknown) => answer.fail(thrown, context.log));
 }
 
-/** The order in its current state, with its fills. Rejects with TIMEOUT when too many requests wait for the history. */
+/** The first order may be gone if the exchange was down for longer than history is kept. */
+function goneOrder(history: Pick<Context["history"], "keptSince">, orderId: number): ErrorParts {
+  if (history.keptSince() === 0) throw new Error(`order ${orderId} is not in the history`);
+  const message = "This clientOrderId was used by an order that the history no longer holds. Use another one.";
+  return { field: "clientOrderId", message, details: { orderId: String(orderId) } };
+}
+
+/**
+ * The order in its current state, with its fills. Rejects with CLIENT_ORDER_ID_REUSED if retention has removed it, and with
+ * TIMEOUT when too many requests wait for the history.
+ */
 export async function duplicateJson(
   { engine, history }: Pick<Context, "engine" | "history">,
   instrument: Instrument,
@@ -67,7 +78,7 @@ export async function duplicateJson(
 ): Promise<string> {
   await historyCaughtUp(engine);
   const order = history.orderById(orderId);
-  if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
+  if (order === undefined) throw new ApiError("CLIENT_ORDER_ID_REUSED", goneOrder(history, orderId));
   const fills = await fillTexts(history, instrument, order);
   return orderJsonWith(instrument, order, order.sequence, `,"fills":[${fills.join(",")}],"duplicate":true`);
 }

@@ -29,6 +29,7 @@ import {
   type OrderRecord,
   type PositionStateRecord,
   type ReferenceRecord,
+  type RetentionRecord,
   type SnapshotRecord,
   type TradeRecord,
   type TransferRecord,
@@ -42,6 +43,8 @@ import { WriteBatch } from "./write-batch.ts";
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
 const MAX_TABLES = 32;
 const GENESIS_KEY = "genesis";
+/** Of the rows about the history as a whole, but for IndexRecord. */
+export const RETENTION_KEY = "retention";
 
 export interface DatabaseOptions {
   /** For every thread except the writer. The database must exist. */
@@ -156,6 +159,16 @@ export class Database {
     this.fundMovements = series("fundMovements");
     this.trades = series("trades");
     this.liquidations = series("liquidations");
+  }
+
+  /** Since when the history is kept. In the table of the index, for the same reason as the tables below. */
+  get retention(): RowTable<RetentionRecord> {
+    return this.index as RowTable as RowTable<RetentionRecord>;
+  }
+
+  /** In ms; 0 = all of the history is kept. */
+  keptSince(): number {
+    return this.retention.get(RETENTION_KEY)?.keptSince ?? 0;
   }
 
   /**

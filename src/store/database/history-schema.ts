@@ -110,13 +110,17 @@ export const REFERENCES_PER_CHUNK = 160;
 export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
-/** The latest order that an account placed with a client order id. */
+/** The same in runs of older versions. */
 export const ClientIdRecord = defineMessage(268, "ClientIdRecord", {
   accountId: "number",
   orderId: "number",
   clientOrderId: "string",
 });
 export type ClientIdRecord = MessageOf<typeof ClientIdRecord>;
+
+/** The order behind a hash of an account and its client order id. */
+export const ClientIdHashRecord = defineMessage(271, "ClientIdHashRecord", { hash: "number", orderId: "number" });
+export type ClientIdHashRecord = MessageOf<typeof ClientIdHashRecord>;
 
 /** A sorted part of all client order ids: see client-id-runs.ts. */
 export interface ClientIdRun {
@@ -125,8 +129,15 @@ export interface ClientIdRun {
   readonly level: number;
   /** The run into which it is being merged; 0 = none. */
   targetId: number;
-  /** The last id that was merged into it; null = none yet, or the merge is complete. */
-  last: ClientIdRecord | null;
+  /** In runs of older versions the last id that was merged into it. */
+  readonly last: ClientIdRecord | null;
+  /** The last hash that was merged into it; −1 = none yet, or the merge is complete. Absent in runs of older versions. */
+  lastHash: number;
+  /** When its ids were used, in ms, about; 0 = unknown. */
+  readonly oldest: number;
+  readonly newest: number;
+  /** The merge has moved an id that retention has not removed. */
+  isWritten?: boolean;
 }
 
 /** Where a closed order is in the lists of closed orders. */
@@ -156,6 +167,13 @@ export const IndexRecord = defineMessage(257, "IndexRecord", {
   clientIdRuns: json<readonly ClientIdRun[]>(),
 });
 export type IndexRecord = MessageOf<typeof IndexRecord>;
+
+/** Since when the history is kept: see history-pruner.ts. */
+export const RetentionRecord = defineMessage(270, "RetentionRecord", {
+  /** In ms. Rows that are older are not shown, and may be gone. */
+  keptSince: "number",
+});
+export type RetentionRecord = MessageOf<typeof RetentionRecord>;
 
 /** An actor's snapshot holds its state through this sequence. */
 export const SnapshotRecord = defineMessage(258, "SnapshotRecord", {

@@ -25,6 +25,15 @@ export interface OrderLocation extends SeriesPosition {
  * A value holds many rows. Its key is [instrumentId, orderId of the first row].
  */
 export class ShortLivedOrderTable extends Table {
+  /** The first order of the instrument that is left, about; infinity = none is left. */
+  firstOrderOf(instrumentId: number): number {
+    let first = Number.POSITIVE_INFINITY;
+    this.eachKey({ start: [instrumentId], end: [instrumentId + 1], limit: 1 }, (key) => {
+      [, first] = key as [number, number];
+    });
+    return first;
+  }
+
   locationOf(orderId: number): OrderLocation | undefined {
     const instrumentId = idToInstrumentId(orderId);
     let location: OrderLocation | undefined;

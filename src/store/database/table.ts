@@ -44,6 +44,13 @@ export interface Range {
   limit?: number;
 }
 
+interface PageCounts {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
 /** Writes the header of a value. Its packed rows are already in `bytes`, after the header. */
 export function sealValue(table: Table, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
   view.setUint8(from, VALUE_VERSION);
@@ -79,6 +86,17 @@ export class Table {
   /** As eachValue(), without reading the values. */
   eachKey(range: Range, visit: (key: Key) => void): void {
     for (const key of this.lmdb.getKeys(range)) visit(key);
+  }
+
+  /** The keys, one with each step. End it with return() unless it has ended. */
+  *keys(range: Range): Generator<Key, void> {
+    yield* this.lmdb.getKeys(range);
+  }
+
+  /** Of the pages that are in use, without those of deleted values. */
+  usedBytes(): number {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = this.lmdb.getStats() as PageCounts;
+    return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
   }
 
   /** As eachValue(), one value with each step. End it with return() unless it has ended. */
@@ -140,6 +158,10 @@ export class RowTable<Row extends Message = Message> extends Table {
     const value = this.lmdb.getBinary(key);
     if (value === undefined) return undefined;
     return this.rowOf(this.rowsOf(key, value));
+  }
+
+  has(key: Key): boolean {
+    return this.lmdb.doesExist(key);
   }
 
   /** As get(). Throws DatabaseCorruptError also if the row is missing. For rows that another row refers to. */

@@ -97,6 +97,10 @@ export class WriteBatch {
     this.add(table, key, 0, 0);
   }
 
+  get isEmpty(): boolean {
+    return this.count === 0;
+  }
+
   /** Does the writes in order. Database.commit() calls it within its transaction. */
   write(): void {
     for (let i = 0; i < this.count; i++) {

@@ -103,6 +103,9 @@ export class CandleFold {
   }
 }
 
+/** Old ones of these are removed. Ten years of all longer candles are less than a day of these. */
+export const PRUNED_INTERVALS = INTERVALS.slice(0, INTERVALS.indexOf("1h"));
+
 /** Keys of trade candles have no price type: they are older than the other types. */
 export const candleKey = ({ instrumentId, priceType, interval }: CandleSeries, openTime: number): Key => [
   priceType === "LAST" ? interval : `${priceType} ${interval}`,

@@ -89,6 +89,11 @@ export class HistoryFold {
     return this.index.sequence;
   }
 
+  /** The latest time in the index, in ms. */
+  get clock(): number {
+    return this.index.clock;
+  }
+
   /** The events that follow are of this transaction. */
   transaction(sequence: number, timeMs: number, actorId: number): void {
     this.endTransaction();

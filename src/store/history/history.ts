@@ -7,6 +7,7 @@ import {
   openTimeOf,
 } from "../../core/market-data/candles.ts";
 import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
+import { hashOfClientId } from "../database/client-order-table.ts";
 import type { Database } from "../database/database.ts";
 import {
   type ClosedPositionRecord,
@@ -14,9 +15,9 @@ import {
   type FundingPaymentRecord,
   type FundingRateRecord,
   type FundMovementRecord,
+  isOpen,
   type OperatorActRecord,
   OrderRecord,
-  type ReferenceRecord,
   type TradeRecord,
 } from "../database/history-schema.ts";
 import {
@@ -29,8 +30,9 @@ import {
 } from "../database/pages.ts";
 import type { SeriesQuery, SeriesTable } from "../database/series.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
-import { candleKey, toCandle } from "./candle-fold.ts";
-import { runsOf } from "./client-id-runs.ts";
+import { candleKey, PRUNED_INTERVALS, toCandle } from "./candle-fold.ts";
+import { isTextRun, runsOf } from "./client-id-runs.ts";
+import { findOrder } from "./find-order.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { PRICE_ACTS, readIndex, STATUS_ACTS } from "./history-fold.ts";
 import { nextOpenInterest, readOpenInterest } from "./open-interest-fold.ts";
@@ -89,7 +91,8 @@ export interface CandleQuery {
 
 /**
  * Reads the history index, which the store thread maintains. For any thread. Every call sees the latest commit. All lists are
- * newest first unless the query's `sort` is ASC. Throws DatabaseCorruptError for damaged rows and BadCursorError for a bad cursor.
+ * newest first unless the query's `sort` is ASC, and go back to where the history that is kept begins. Throws
+ * DatabaseCorruptError for damaged rows and BadCursorError for a bad cursor.
  */
 export class History {
   private readonly database: Database;
@@ -114,28 +117,30 @@ export class History {
     database.refresh();
     const { clientOrders } = database;
     const index = readIndex(database);
-    const result = (orderId: number): ClientIdSearch => ({
-      order: this.find(orderId) ?? database.orders.require(orderId),
-      olderThan: null,
-    });
+    const hash = hashOfClientId(accountId, clientOrderId);
     // Also if the search goes on: meanwhile the store thread may have turned a generation into a run.
-    for (const { id } of runsOf(index)) {
-      const orderId = clientOrders.findInRun(id, accountId, clientOrderId);
-      if (orderId !== 0) return result(orderId);
+    for (const run of runsOf(index)) {
+      const orderIds = isTextRun(run)
+        ? [clientOrders.findInTextRun(run.id, accountId, clientOrderId)].filter((orderId) => orderId !== 0)
+        : clientOrders.findInRun(run.id, hash);
+      for (const orderId of orderIds) {
+        const order = this.findNamed(orderId);
+        if (order?.accountId === accountId && order.clientOrderId === clientOrderId) return { order, olderThan: null };
+      }
     }
     let generation = Math.min(index.clientIdGeneration, olderThan - 1);
     for (const end = generation - GENERATIONS_PER_CALL; generation >= 0 && generation > end; generation--) {
       const found = clientOrders.get([generation, accountId, clientOrderId]);
-      if (found !== undefined) return result(found.orderId);
+      if (found !== undefined) return { order: this.findNamed(found.orderId), olderThan: null };
     }
     return { order: undefined, olderThan: generation < 0 ? null : generation + 1 };
   }
 
   /** The account's closed orders, in the order of their closing. Times are those of the closing. */
-  ordersOf(accountId: number, query: ClosedOrderQuery): Page<OrderRecord> {
+  ordersOf(accountId: number, asked: ClosedOrderQuery): Page<OrderRecord> {
+    const query = this.keptPart(asked);
     const { database } = this;
     const { statuses } = query;
-    database.refresh();
     return database.closedOrders.read(accountId, query, (entry) => {
       const isShortLived = entry.type === OrderRecord.code;
       const [id, time] = isShortLived ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
@@ -147,8 +152,8 @@ export class History {
   }
 
   /** The account's fills, without those after `throughSequence`. */
-  fillsOf(accountId: number, query: FillQuery): Page<FillRecord> {
-    this.database.refresh();
+  fillsOf(accountId: number, asked: FillQuery): Page<FillRecord> {
+    const query = this.keptPart(asked);
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     return this.database.fills.read(accountId, query, (fill) =>
       isWanted(query, fill) && fill.sequence <= throughSequence ? fill : null,
@@ -156,9 +161,9 @@ export class History {
   }
 
   /** The account's closed positions, without those closed after `throughSequence`. Times are those of the closing. */
-  closedPositionsOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<ClosedPositionRecord> {
+  closedPositionsOf(accountId: number, asked: AccountQuery & { throughSequence?: number }): Page<ClosedPositionRecord> {
+    const query = this.keptPart(asked);
     const { instrumentId, throughSequence = Number.MAX_SAFE_INTEGER } = query;
-    this.database.refresh();
     return this.database.closedPositions.read(closedPositionList(accountId), query, (position) => {
       if (instrumentId !== undefined && position.instrumentId !== instrumentId) return null;
       return isWithin(position.time, query) && position.sequence <= throughSequence ? position : null;
@@ -166,11 +171,11 @@ export class History {
   }
 
   /** The fills up to the order's last change. They are complete if they add up to its filled quantity. */
-  fillsOfOrder(order: OrderRecord, query: FillQuery): Page<FillRecord> {
+  fillsOfOrder(order: OrderRecord, asked: FillQuery): Page<FillRecord> {
+    const query = this.keptPart(asked);
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
     const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     const lifetime = { startTime: Math.max(startTime, createdAt), endTime: Math.min(endTime, updatedAt) };
-    this.database.refresh();
     return this.database.fills.read(accountId, { ...query, ...lifetime, throughSequence: sequence }, (fill) =>
       fill.orderId === orderId && isWanted(query, fill) ? fill : null,
     );
@@ -191,14 +196,12 @@ export class History {
 
   /** The symbol's trades. */
   tradesOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
-    this.database.refresh();
-    return readTrades(this.database.trades, instrumentId, query);
+    return readTrades(this.database.trades, instrumentId, this.keptPart(query));
   }
 
   /** The symbol's public liquidations and position transfers. */
   liquidationsOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
-    this.database.refresh();
-    return readTrades(this.database.liquidations, instrumentId, query);
+    return readTrades(this.database.liquidations, instrumentId, this.keptPart(query));
   }
 
   /** The symbol's funding rates. Times are the ends of the intervals. */
@@ -246,10 +249,10 @@ export class History {
   }
 
   /** The account's funding payments, without those after `throughSequence`. Times are those of the payments. */
-  fundingOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FundingPayment> {
+  fundingOf(accountId: number, asked: AccountQuery & { throughSequence?: number }): Page<FundingPayment> {
     const { database } = this;
+    const query = this.keptPart(asked);
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
-    database.refresh();
     return database.fundingPayments.read(accountId, query, (payment) => {
       const { instrumentId, fundingTime, time, sequence } = payment;
       if (query.instrumentId !== undefined && instrumentId !== query.instrumentId) return null;
@@ -258,10 +261,9 @@ export class History {
     });
   }
 
-  /** Every change of the account's money: see account-ledger.ts. */
+  /** Every change of the account's money that is kept: see account-ledger.ts. */
   ledgerOf(accountId: number, query: LedgerQuery): Page<LedgerEntry> {
-    this.database.refresh();
-    return readAccountLedger(this.database, accountId, query);
+    return readAccountLedger(this.database, accountId, this.keptPart(query));
   }
 
   /** Every change of the insurance fund's money. */
@@ -293,9 +295,10 @@ export class History {
     const { limit, startTime, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
     database.refresh();
     const isLatest = startTime === undefined;
+    const from = Math.max(startTime ?? 0, PRUNED_INTERVALS.includes(series.interval) ? database.keptSince() : 0);
     const range = isLatest
-      ? { start: candleKey(series, endTime), end: candleKey(series, -1), reverse: true }
-      : { start: candleKey(series, startTime), end: candleKey(series, endTime + 1) };
+      ? { start: candleKey(series, endTime), end: candleKey(series, from - 1), reverse: true }
+      : { start: candleKey(series, from), end: candleKey(series, endTime + 1) };
     const candles: Candle[] = [];
     database.candles.each({ ...range, limit }, (_key, record) => {
       candles.push(toCandle(record));
@@ -313,14 +316,28 @@ export class History {
     return this.candles(series, { limit: MINUTE_CANDLES_PER_DAY }).filter(({ openTime }) => openTime >= startTime);
   }
 
+  /** Since when the history is kept, in ms; 0 = from the beginning. */
+  keptSince(): number {
+    this.database.refresh();
+    return this.database.keptSince();
+  }
+
+  /** The query without the time of which rows may be gone. Makes the next read see the latest commit. */
+  private keptPart<Query extends PageQuery>(query: Query): Query {
+    const since = this.keptSince();
+    return since > (query.startTime ?? 0) ? { ...query, startTime: since } : query;
+  }
+
   private find(orderId: number): OrderRecord | undefined {
-    const { orders, shortLivedOrders, closedOrders } = this.database;
-    const order = orders.get(orderId);
-    if (order !== undefined) return order;
-    const location = shortLivedOrders.locationOf(orderId);
-    const isIt = (entry: ReferenceRecord | OrderRecord) => entry.type === OrderRecord.code && entry.orderId === orderId;
-    const entry = location && closedOrders.find(location.accountId, location, isIt);
-    return entry?.type === OrderRecord.code ? entry : undefined;
+    const order = findOrder(this.database, orderId);
+    const isShown = order === undefined || isOpen(order) || order.updatedAt >= this.database.keptSince();
+    return isShown ? order : undefined;
+  }
+
+  /** The order that a client order id leads to. Ids of orders that retention has removed may be left. */
+  private findNamed(orderId: number): OrderRecord | undefined {
+    const order = this.find(orderId);
+    return order === undefined && this.database.keptSince() === 0 ? this.database.orders.require(orderId) : order;
   }
 }
 

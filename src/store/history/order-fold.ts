@@ -61,7 +61,7 @@ export class OrderFold implements OrderStore {
     this.shortLived = new ShortLivedOrderWriter(database.shortLivedOrders);
     this.closedOrders = new SeriesWriter(database.closedOrders, CLOSED_ORDERS_PER_CHUNK);
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
-    this.clientIds = new ClientIdRuns(database.clientOrders, index);
+    this.clientIds = new ClientIdRuns(database, index);
   }
 
   apply(event: Event): void {
@@ -123,7 +123,7 @@ export class OrderFold implements OrderStore {
   add(order: OrderRecord): void {
     this.placedOrders.push(order);
     this.shortLived.placed(order.orderId);
-    if (order.clientOrderId !== "") this.clientIds.add(this.batch, order.accountId, order.clientOrderId, order.orderId);
+    if (order.clientOrderId !== "") this.clientIds.add(order.accountId, order.clientOrderId, order.orderId);
   }
 
   change(orderId: number): OrderRecord {

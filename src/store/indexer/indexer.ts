@@ -10,11 +10,14 @@ import { Snapshots } from "../database/snapshots.ts";
 import { noYield } from "../database/write-batch.ts";
 import type { Files } from "../files/files.ts";
 import { HistoryFold } from "../history/history-fold.ts";
+import { HistoryPruner, KEEP_ALL, type Retention } from "../history/history-pruner.ts";
 import { LogReader } from "../log/log-reader.ts";
 import { removeSegmentsBefore, SegmentKeptError } from "../log/log-segment.ts";
 
 /** The most transactions per commit: large enough to share the cost of a commit, small enough to end soon. */
 const BATCH_TRANSACTIONS = 20_000;
+/** While there is more to index, every so many steps remove old history. */
+const STEPS_PER_REMOVAL = 16;
 /** Steps until a segment that could not be removed is tried again: ten seconds when there is nothing else to do. */
 const STEPS_UNTIL_NEXT_TRIM = 40;
 
@@ -25,6 +28,8 @@ export interface IndexerOptions {
   instruments: readonly Instrument[];
   /** All actors. The log is kept from the oldest of their snapshots on. */
   actorIds: readonly number[];
+  /** How much history is kept. Default: all. */
+  retention?: Retention;
   /** Do not remove segments that are no longer needed. */
   keepSegments?: boolean;
   /** Called when a segment cannot be removed, and again only after all could be. */
@@ -56,6 +61,8 @@ export class Indexer {
   private readonly fold: HistoryFold;
   private readonly reader: LogReader;
   private readonly snapshots: Snapshots;
+  private readonly pruner: HistoryPruner;
+  private stepsUntilRemoval = 0;
   /** By actor: the sequence of its stored snapshot. */
   private readonly snapshotSequences = new Map<number, number>();
   /** By actor: the snapshot of which parts are still missing. */
@@ -72,6 +79,8 @@ export class Indexer {
     this.options = options;
     this.fold = new HistoryFold(options.database, options.instruments, options.yieldNow);
     this.snapshots = new Snapshots(options.database, options.yieldNow);
+    const { database, instruments, retention = KEEP_ALL, yieldNow } = options;
+    this.pruner = new HistoryPruner(database, instruments, retention, yieldNow);
     for (const actorId of options.actorIds) this.snapshotSequences.set(actorId, this.snapshots.sequenceOf(actorId));
     this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1, options.files);
     // Nothing is removed before something new arrives: the journal may still be opening the log.
@@ -117,12 +126,16 @@ export class Indexer {
    * Does one database commit: a snapshot, or the next transactions of the log, through `durableSequence` at most. Alternates
    * if both wait, so that frequent snapshots do not stop the index. Returns whether there is more to do. A commit costs a
    * sync and whole pages even if it is small: unless a client waits for the index, call it for many transactions at once.
+   *
+   * Some steps do a second commit, which removes old history. More of it is no reason to call again at once: so the disk
+   * keeps its time for the log.
    */
   step(durableSequence: number): boolean {
     const isIndexNext = this.hasStored && this.indexedSequence < durableSequence;
     this.hasStored = !isIndexNext && this.storeSnapshot(durableSequence);
     const hasMore = this.hasStored || this.index(durableSequence) || this.readySnapshot(durableSequence) >= 0;
     this.trim();
+    this.removeOld(hasMore);
     return hasMore;
   }
 
@@ -168,6 +181,12 @@ export class Indexer {
     );
     fold.commit();
     return fold.indexedSequence < durableSequence;
+  }
+
+  private removeOld(isBusy: boolean): void {
+    if (isBusy && --this.stepsUntilRemoval > 0) return;
+    this.stepsUntilRemoval = STEPS_PER_REMOVAL;
+    this.pruner.step(this.fold.clock);
   }
 
   private trim(): void {

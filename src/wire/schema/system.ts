@@ -67,6 +67,11 @@ export const Health = object({
       "perpd itself has a fault. The program's log names the fault.",
   }),
   sequence: Sequence,
+  historySince: nullable(
+    Time(
+      "The history begins here. Orders that closed earlier are unknown, and lists end here. Null: all of it is kept.",
+    ),
+  ),
   uptimeMs: Type.Integer({ minimum: 0 }),
   serverTime: Time("Time of the answer."),
   problems: Type.Array(Problem, {

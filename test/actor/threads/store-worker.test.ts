@@ -12,6 +12,7 @@ import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { SnapshotRecord } from "../../../src/store/database/history-schema.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
+import { KEEP_ALL } from "../../../src/store/history/history-pruner.ts";
 import type { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 
@@ -160,7 +161,7 @@ test("the stored snapshots are known when the store is ready, so the progress li
   await runStore({
     ...{ port: port2, control: control.buffer, doorbell: new Doorbell().buffer, dataDir },
     ...{ input: allocateRing(RING_BYTES), frontDoorbell: new Doorbell().buffer, actorIds: [0, 1, 2], instruments: [] },
-    ...{ keepSegments: true, minFreeBytes: 0 },
+    ...{ keepSegments: true, retention: KEEP_ALL, minFreeBytes: 0 },
   });
   port1.close();
   assert.deepEqual(

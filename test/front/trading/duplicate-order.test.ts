@@ -39,6 +39,16 @@ test("a duplicate has all fills of its order, oldest first, read over several pa
   assert.deepEqual(await show(90, 3), { ids: upTo(90), pages: 30 });
 });
 
+test("a duplicate of an order that retention has removed is refused: nothing is placed, and the id is taken", async () => {
+  const engine = new ScriptedEngine();
+  const answer = (keptSince: number) => {
+    const history = { orderById: () => undefined, keptSince: () => keptSince };
+    return duplicateJson({ engine, history } as unknown as Context, engine.instruments[0]!, 257);
+  };
+  await assert.rejects(answer(3_600_000), { code: "CLIENT_ORDER_ID_REUSED", details: { orderId: "257" } });
+  await assert.rejects(answer(0), /order 257 is not in the history/);
+});
+
 test("a duplicate reads no more pages than needed, within a bound", async () => {
   assert.deepEqual(await show(12_000), { ids: upTo(12_000, 2001), pages: 10 });
   assert.equal((await show(5, 0, BEYOND)).pages, 40);

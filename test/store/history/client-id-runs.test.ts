@@ -8,7 +8,13 @@ import { type Event, OrderPlaced } from "../../../src/core/protocol/events.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import { readEverything } from "../../../src/operate/database-check.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
-import { ClientOrderRecord, IndexRecord, OrderRecord } from "../../../src/store/database/history-schema.ts";
+import {
+  ClientIdRecord,
+  type ClientIdRun,
+  ClientOrderRecord,
+  IndexRecord,
+  OrderRecord,
+} from "../../../src/store/database/history-schema.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { HistoryFold, readIndex } from "../../../src/store/history/history-fold.ts";
@@ -102,8 +108,48 @@ test("commits turn the generations of an earlier program into runs, and the late
     database.refresh();
   }
   assert.equal(readIndex(database).clientIdGeneration, -1);
-  database.clientOrders.each({ end: ["RUN"] }, (key) => assert.fail(`left: ${key}`));
+  database.clientOrders.each({ end: ["A"] }, (key) => assert.fail(`left: ${key}`));
   assert.ok(readIndex(database).clientIdRuns.length < 12);
+  await database.close();
+  readEverything(dir);
+});
+
+test("commits turn the runs of an earlier program, which held the ids themselves, into runs of hashes", async () => {
+  const dir = newDir();
+  const database = openDatabase(dir);
+  const batch = new WriteBatch();
+  /** The newest first. The second was being merged into the first, which has its first ids already. */
+  const runs = [
+    { id: 9, level: 1, targetId: 0, last: null, ids: { again: 1, both: 3 } },
+    { id: 4, level: 0, targetId: 9, last: null, ids: { again: 1, old: 2, yet: 5 } },
+    { id: 2, level: 0, targetId: 9, last: null, ids: { both: 4, older: 6 } },
+  ];
+  for (const { id, ids } of runs) {
+    const rows = Object.entries(ids).map(([clientOrderId, serial]) => {
+      const orderId = enums.serialToId(serial, 1);
+      batch.put(database.orders, orderId, { ...blank(OrderRecord), orderId, accountId: ALICE, clientOrderId });
+      const row: ClientIdRecord = { type: ClientIdRecord.code, accountId: ALICE, orderId, clientOrderId };
+      return batch.encodeRow(row);
+    });
+    batch.putRows(database.clientOrders, ["RUN", id, ALICE, Object.keys(ids)[0] as string], rows);
+  }
+  const clientIdRuns = runs.map(({ ids: _, ...run }) => run) as unknown as ClientIdRun[];
+  const old = { ...blank(IndexRecord), clientIdGeneration: -1, lastClientIdRun: 9, clientIdRuns };
+  batch.put(database.index, "history", old);
+  database.commit(batch);
+  const history = new History(database);
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  for (let round = 0; round < 12; round++) {
+    for (const [clientOrderId, serial] of Object.entries({ again: 1, both: 3, old: 2, older: 6, yet: 5, none: 0 }))
+      assert.equal(
+        search(history, ALICE, clientOrderId),
+        serial === 0 ? 0 : enums.serialToId(serial, 1),
+        clientOrderId,
+      );
+    commit(fold, [placed(100 + round, ALICE, `new-${round}`)]);
+    database.refresh();
+  }
+  database.clientOrders.each({ start: ["RUN"], end: ["S"] }, (key) => assert.fail(`left: ${key}`));
   await database.close();
   readEverything(dir);
 });

@@ -5,20 +5,26 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { LEDGER } from "../../../src/core/base/enums.ts";
+import { LEDGER, STATUS_CANCELED, serialToId } from "../../../src/core/base/enums.ts";
+import { type Event, OrderClosed, OrderPlaced, Traded } from "../../../src/core/protocol/events.ts";
 import { blank } from "../../../src/core/protocol/message-schema.ts";
 import { AccountRow } from "../../../src/core/protocol/snapshot-schema.ts";
+import { readEverything } from "../../../src/operate/database-check.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
+import { isOpen, OrderRecord } from "../../../src/store/database/history-schema.ts";
 import { Snapshots } from "../../../src/store/database/snapshots.ts";
 import { DISK } from "../../../src/store/files/files.ts";
 import { History } from "../../../src/store/history/history.ts";
-import { readIndex } from "../../../src/store/history/history-fold.ts";
+import { HistoryFold, readIndex } from "../../../src/store/history/history-fold.ts";
+import { HistoryPruner } from "../../../src/store/history/history-pruner.ts";
 import { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { listSegments } from "../../../src/store/log/log-segment.ts";
 import { SnapshotPartWriter } from "../../../src/wire/snapshot.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { assertEqual } from "../support/history-checks.ts";
 import {
+  ACCOUNTS,
+  event,
   HistoryModel,
   INSTRUMENT_IDS,
   INSTRUMENTS,
@@ -26,7 +32,7 @@ import {
   type LoggedTransaction,
   random,
 } from "../support/history-model.ts";
-import { writeLog } from "../support/logged.ts";
+import { RETENTION, spreadOverDays, writeLog } from "../support/logged.ts";
 
 const seed = takeSeed("keeper.test");
 
@@ -37,6 +43,8 @@ const newDir = (): string => join(root, String(folders++));
 const logDir = (dir: string): string => join(dir, "log");
 
 const SEGMENT_BYTES = 16_384;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const ACTOR_IDS = [LEDGER, ...INSTRUMENT_IDS];
 
 type Stored = [actorId: number, sequence: number][];
@@ -350,9 +358,14 @@ test("a commit on a full disk gives an error and leaves the index unchanged", as
   await database.close();
 });
 
-test("a process killed ten times while it indexes leaves whole batches and continues", async () => {
+test("a process killed ten times while it indexes and removes old history leaves whole batches and continues", async () => {
   const dir = newDir();
-  const transactions = new LogGenerator(seed).transactions(3000);
+  const transactions = spreadOverDays(new LogGenerator(seed).transactions(3000), 40);
+  const modelOf = (history: History, sequence: number): HistoryModel => {
+    const model = modelThrough(transactions, sequence);
+    model.keepSince(history.keptSince());
+    return model;
+  };
   const next = random(seed);
   writeLog(logDir(dir), transactions, 1 << 20);
   let reached = 0;
@@ -363,14 +376,146 @@ test("a process killed ten times while it indexes leaves whole batches and conti
     assert.ok(indexer.indexedSequence >= Math.max(said.reached, reached), "what was committed is gone");
     assert.equal(said.errors, "");
     reached = indexer.indexedSequence;
-    assertEqual(new History(database), modelThrough(transactions, reached), next);
+    const history = new History(database);
+    assertEqual(history, modelOf(history, reached), next);
     indexer.close();
     await database.close();
   }
   const database = openDatabase(dir);
   const indexer = indexerOf(database, dir);
   while (indexer.step(transactions.length));
-  assertEqual(new History(database), modelThrough(transactions, transactions.length), next);
+  const history = new History(database);
+  assert.ok(history.keptSince() > 0, "nothing was removed");
+  assertEqual(history, modelOf(history, transactions.length), next);
+  await database.close();
+});
+
+test("reads end where the kept history begins, at every moment of its removal, and only what is kept is left", async () => {
+  const dir = newDir();
+  const transactions = spreadOverDays(new LogGenerator(seed).transactions(900), 60);
+  const next = random(seed);
+  writeLog(logDir(dir), transactions, 1 << 20);
+  const options = { logDir: logDir(dir), instruments: INSTRUMENTS, actorIds: ACTOR_IDS, onSnapshotStored: () => {} };
+  let database = openDatabase(dir);
+  let indexer = new Indexer({ database, ...options, retention: RETENTION });
+  for (let step = 0; step < 400; step++) {
+    indexer.step(Math.min(transactions.length, indexer.indexedSequence + Math.floor(next() * 12)));
+    if (step % 20 !== 0) continue;
+    const history = new History(database);
+    const model = modelThrough(transactions, indexer.indexedSequence);
+    model.keepSince(history.keptSince());
+    assertEqual(history, model, next);
+    if (next() > 0.3) continue;
+    indexer.close();
+    await database.close();
+    database = openDatabase(dir, { probe: false });
+    indexer = new Indexer({ database, ...options, retention: RETENTION });
+  }
+  const { time: end = 0 } = transactions.at(-1) ?? {};
+  const since = new History(database).keptSince();
+  assert.equal(since, end - 5 * DAY_MS - ((end - 5 * DAY_MS) % HOUR_MS));
+  const pruner = new HistoryPruner(database, INSTRUMENTS, RETENTION);
+  while (pruner.step(end));
+  const model = modelThrough(transactions, transactions.length);
+  model.keepSince(since);
+  const { shown, stored } = countOrders(database, since);
+  assert.equal(shown, model.closed.length);
+  // The chunk in which the kept part of a list begins has older rows, too.
+  assert.ok(stored < shown + 16 * ACCOUNTS.length, `${stored} of ${shown}`);
+  assert.ok(model.removed.length > stored, "the generator has grown lazy");
+  indexer.close();
+  await database.close();
+  readEverything(dir);
+});
+
+/** Closed orders in the lists, and those of them that are shown. */
+function countOrders(database: Database, since: number): { shown: number; stored: number } {
+  let shown = 0;
+  let stored = 0;
+  for (const accountId of ACCOUNTS)
+    database.closedOrders.read(accountId, { limit: 1e6 }, (entry) => {
+      const time = entry.type === OrderRecord.code ? entry.updatedAt : entry.time;
+      stored++;
+      if (time >= since) shown++;
+      return null;
+    });
+  let rows = 0;
+  database.orders.each({}, (_key, order) => {
+    if (!isOpen(order)) rows++;
+  });
+  assert.ok(rows <= stored, "rows of removed orders are left");
+  return { shown, stored };
+}
+
+/** Folds orders of three customers in one commit: of every three one is canceled, and two trade with each other. */
+function foldOrders(fold: HistoryFold, count: number, time: number): void {
+  for (let i = 0; i < count; i += 3) {
+    const sequence = fold.indexedSequence + 1 + i;
+    const order = (n: number) => {
+      const orderId = serialToId(3 * sequence + n, 1);
+      return { orderId, accountId: 16 + n, clientOrderId: `order-${orderId}`, quantityLots: 5 };
+    };
+    const [canceled, taker, maker] = [order(0), order(1), order(2)];
+    fold.transaction(sequence, time + i, 1);
+    for (const placed of [canceled, taker, maker]) fold.apply(event(OrderPlaced, placed) as Event);
+    fold.apply(event(OrderClosed, { ...canceled, status: STATUS_CANCELED }) as Event);
+    const sides = { takerOrderId: taker.orderId, takerAccountId: 17, makerOrderId: maker.orderId, makerAccountId: 18 };
+    fold.apply(event(Traded, { tradeId: taker.orderId, ...sides, priceTicks: 3, quantityLots: 5 }) as Event);
+  }
+  fold.commit();
+}
+
+test("a history of many days in which as much is removed as is added keeps the size of its file", async () => {
+  const dir = newDir();
+  const database = openDatabase(dir);
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const pruner = new HistoryPruner(database, INSTRUMENTS, { days: 2, maxBytes: 0 });
+  const sizes: number[] = [];
+  const ids: number[] = [];
+  for (let day = 1; day <= 40; day++) {
+    for (let commit = 0; commit < 6; commit++) {
+      foldOrders(fold, 150, day * DAY_MS + commit * 4 * HOUR_MS);
+      pruner.step(fold.clock);
+    }
+    while (pruner.step(fold.clock));
+    // Candles of an hour and more stay.
+    sizes.push(fs.statSync(join(dir, "database", "data.mdb")).size - database.candles.usedBytes());
+    ids.push(database.clientOrders.usedBytes());
+  }
+  assert.ok((sizes[39] as number) <= 1.1 * (sizes[11] as number), sizes.join(" "));
+  assert.ok((ids[39] as number) <= 1.5 * (ids[11] as number), ids.join(" "));
+  const history = new History(database);
+  const { data } = history.ordersOf(16, { limit: 1000 });
+  const [newest, oldest] = [data.at(0), data.at(-1)] as [OrderRecord, OrderRecord];
+  assert.equal(data.length, (6 + 6 + 1) * 50, "of two days, with the hour in which they begin");
+  for (const { orderId, clientOrderId } of [newest, oldest])
+    assert.equal(history.orderByClientId(16, clientOrderId).order?.orderId, orderId);
+  assert.deepEqual(history.orderByClientId(16, `order-${serialToId(3, 1)}`), { order: undefined, olderThan: null });
+  await database.close();
+  readEverything(dir);
+});
+
+test("a history that is too large loses its oldest part, and never the last 25 hours", async () => {
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const begin = Date.parse(database.genesis.createdAt);
+  for (let hour = 0; hour < 60; hour++) foldOrders(fold, 120, begin + hour * HOUR_MS);
+  const history = new History(database);
+  const keptHours = (maxBytes: number): number => {
+    const pruner = new HistoryPruner(database, INSTRUMENTS, { days: 0, maxBytes });
+    for (let steps = 0; steps < 100; steps++) pruner.step(fold.clock);
+    return (fold.clock - history.keptSince()) / HOUR_MS;
+  };
+  const { closedOrders, fills, trades, candles, shortLivedOrders } = database;
+  const tables = [closedOrders, fills, trades, candles, shortLivedOrders];
+  const bytes = (): number => tables.reduce((sum, table) => sum + table.usedBytes(), 0);
+  const all = bytes();
+  assert.equal(keptHours(1e9), fold.clock / HOUR_MS);
+  const hours = keptHours(0.8 * all);
+  assert.ok(hours > 25 && hours < 58, `${hours} hours`);
+  assert.ok(bytes() < 0.8 * all, `${bytes()} of ${all} bytes`);
+  const least = keptHours(1);
+  assert.ok(least >= 25 && least < 26, `${least} hours`);
   await database.close();
 });
 

@@ -40,6 +40,7 @@ export function pagesOf<Row>(limit: number, sort: Sort, read: (query: PageQuery)
 export function assertEqual(history: History, model: HistoryModel, random: () => number): void {
   const limit = (): number => 1 + Math.floor(random() * 30);
   for (const order of model.orders.values()) assert.deepEqual(history.orderById(order.orderId), order);
+  for (const orderId of model.removed) assert.equal(history.orderById(orderId), undefined);
   for (const [key, orderId] of model.clientOrders) {
     const [accountId, clientOrderId] = key.split(" ") as [string, string];
     assert.equal(history.orderByClientId(Number(accountId), clientOrderId).order?.orderId, orderId);

@@ -17,6 +17,7 @@ import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import type * as payloads from "../../../src/core/protocol/payloads.ts";
 import { type FillRecord, OrderRecord, type TradeRecord } from "../../../src/store/database/history-schema.ts";
+import { PRUNED_INTERVALS } from "../../../src/store/history/candle-fold.ts";
 
 /** One turn of an actor, as the log holds it. */
 export interface LoggedTransaction {
@@ -220,12 +221,32 @@ type OwnFill = FillRecord & { accountId: number };
 /** The history, kept in the plainest way: lists in memory, in the order of the log. */
 export class HistoryModel {
   readonly orders = new Map<number, OrderRecord>();
-  readonly closed: OrderRecord[] = [];
+  closed: OrderRecord[] = [];
   readonly clientOrders = new Map<string, number>();
-  readonly fills: OwnFill[] = [];
-  readonly trades: TradeRecord[] = [];
+  fills: OwnFill[] = [];
+  /** The ids of closed orders that keepSince() removed. */
+  readonly removed: number[] = [];
   readonly transfers = new Map<number, payloads.Transfer>();
+  private readonly allTrades: TradeRecord[] = [];
   private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number }[] = [];
+  private keptSince = 0;
+
+  get trades(): TradeRecord[] {
+    return this.allTrades.filter(({ time }) => time >= this.keptSince);
+  }
+
+  /** Forgets what retention removes. */
+  keepSince(time: number): void {
+    this.keptSince = time;
+    for (const { orderId, updatedAt } of this.closed) {
+      if (updatedAt >= time) continue;
+      this.orders.delete(orderId);
+      this.removed.push(orderId);
+    }
+    this.closed = this.closed.filter(({ updatedAt }) => updatedAt >= time);
+    for (const [key, orderId] of this.clientOrders) if (!this.orders.has(orderId)) this.clientOrders.delete(key);
+    this.fills = this.fills.filter((fill) => fill.time >= time);
+  }
 
   apply({ sequence, time, actorId, events }: LoggedTransaction): void {
     for (const message of events) {
@@ -239,9 +260,9 @@ export class HistoryModel {
 
   candles(series: CandleSeries): Candle[] {
     const { priceType, interval, instrumentId } = series;
-    return priceType === "LAST"
-      ? this.candlesOfTrades(series)
-      : this.candlesOfPrices(priceType, interval, instrumentId);
+    const candles =
+      priceType === "LAST" ? this.candlesOfTrades(series) : this.candlesOfPrices(priceType, interval, instrumentId);
+    return PRUNED_INTERVALS.includes(interval) ? candles.filter(({ openTime }) => openTime >= this.keptSince) : candles;
   }
 
   private candlesOfPrices(
@@ -265,7 +286,7 @@ export class HistoryModel {
 
   private candlesOfTrades({ instrumentId, interval }: CandleSeries): Candle[] {
     const candles = new Map<number, Candle>();
-    for (const { tradeId, time, priceTicks, quantityLots } of this.trades) {
+    for (const { tradeId, time, priceTicks, quantityLots } of this.allTrades) {
       if (enums.idToInstrumentId(tradeId) !== instrumentId) continue;
       const openTime = openTimeOf(interval, time);
       const candle = candles.get(openTime) ?? flatCandle(openTime, priceTicks);
@@ -301,7 +322,7 @@ export class HistoryModel {
       }
       case Traded.code: {
         const { type: _type, tradeId, takerSide, priceTicks, quantityLots, execType } = message;
-        this.trades.push({ type: 252, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence });
+        this.allTrades.push({ type: 252, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence });
         for (const maker of [0, 1]) {
           const [accountId, orderId, feeQuanta, realizedQuanta, positionSizeLots] = maker
             ? [

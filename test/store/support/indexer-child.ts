@@ -1,6 +1,7 @@
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { INSTRUMENTS } from "./history-model.ts";
+import { RETENTION } from "./logged.ts";
 
 /** Indexes a log a few turns at a time, saying so after each, until it is killed. Arguments: folder, last sequence. */
 const [, , dir = "", last = ""] = process.argv;
@@ -10,6 +11,7 @@ const indexer = new Indexer({
   logDir: `${dir}/log`,
   instruments: INSTRUMENTS,
   actorIds: [],
+  retention: RETENTION,
   onSnapshotStored: () => {},
 });
 while (indexer.indexedSequence < Number(last)) {

@@ -16,6 +16,15 @@ import type { LoggedTransaction } from "./history-model.ts";
 
 const MAX_TRANSACTION_BYTES = 64 * 1024;
 
+const DAY_MS = 86_400_000;
+
+/** Removes rows in small portions, so that a sweep takes many steps. */
+export const RETENTION = { days: 5, maxBytes: 0, keysPerStep: 7 };
+
+/** The same turns, of which only so many are on one day. */
+export const spreadOverDays = (transactions: LoggedTransaction[], perDay: number): LoggedTransaction[] =>
+  transactions.map((turn, i) => ({ ...turn, time: turn.time + Math.floor(i / perDay) * DAY_MS }));
+
 /** Appends the turns to the log in `dir`, as the journal would. On disk when it returns. */
 export function writeLog(dir: string, transactions: readonly LoggedTransaction[], segmentBytes: number): void {
   const log = openLog(dir, { segmentBytes, protectedThrough: 0 });
