@@ -52,10 +52,9 @@ const row = (what: string, perpd: number, beside: string, other: number | null):
   return { what, unit: "bytes", perpd, beside, other, ratio, spread: null };
 };
 
+/** Of pages in use. The file has free pages besides, about a megabyte, which the next commits take. */
 interface Sizes {
-  /** The file. */
   readonly total: number;
-  /** Pages in use, and "free pages". */
   readonly byTable: Map<string, number>;
 }
 
@@ -137,15 +136,12 @@ const trade = (instrumentId: number, serial: number, maker: Placed, taker: Place
 
 function sizesOf(database: Database): Sizes {
   const byTable = new Map<string, number>();
-  let used = 0;
+  let total = 0;
   for (const table of Object.values(database)) {
     if (!(table instanceof Table)) continue;
     const bytes = table.usedBytes();
     byTable.set(table.name, bytes);
-    used += bytes;
+    total += bytes;
   }
-  const { lastPageNumber, pageSize } = database.index.lmdb.getStats() as Record<string, number>;
-  const total = (lastPageNumber + 1) * pageSize;
-  byTable.set("free pages", total - used);
   return { total, byTable };
 }

@@ -40,7 +40,8 @@ type Sweep = (from: Key | undefined) => Key | undefined;
  * an unfinished sweep anew, because nothing says how far it came.
  *
  * It removes closed orders, fills, funding payments, closed positions, covered deficits, trades, liquidations and short
- * candles. It keeps open orders, transfers, funding rates, open interest, long candles and the insurance fund's movements.
+ * candles. It keeps open orders, transfers, funding rates, open interest, long candles, what operators did and the insurance
+ * fund's movements.
  */
 export class HistoryPruner {
   private readonly database: Database;
