@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gzip } from "node:zlib";
 import { must } from "../../assert.ts";
 import Type, { type TSchema } from "../../packages/typebox.ts";
+import { type Cost, CPU_COST, PAGE_COST } from "../auth/limits.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
@@ -107,6 +108,7 @@ interface Page {
   readonly summary: string;
   readonly reply: TSchema;
   readonly contentType: string;
+  readonly cost?: Cost;
   /** Default: a browser asks again each time. */
   readonly maxAgeSeconds?: number;
   /** Called at the first request. */
@@ -130,12 +132,14 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
       summary: "This document: the REST API",
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
+      cost: PAGE_COST,
       read: () => contentOf(openApi()),
     }),
     page("/asyncapi.json", {
       summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
+      cost: PAGE_COST,
       read: () => contentOf(asyncApi()),
     }),
     page(DOCS_PATH, {
@@ -148,6 +152,7 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
       summary: "The script of the interactive reference",
       reply: Type.String({ description: "Scalar." }),
       contentType: "text/javascript; charset=utf-8",
+      cost: CPU_COST,
       maxAgeSeconds: 86_400,
       read: referenceScript,
     }),
@@ -177,13 +182,14 @@ const ACCEPTS = {
   gzip: /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/,
 };
 
-function page(path: string, { summary, reply, contentType, maxAgeSeconds = 0, read }: Page): Route {
+function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds = 0, read }: Page): Route {
   const content = lazy(read);
   return get(path, {
     access: "PUBLIC",
     summary,
     replies: { 200: reply },
     contentType,
+    ...(cost && { cost }),
     async handle({ call }) {
       const accepted = call.acceptEncoding;
       const [encoding, bytes] = must(

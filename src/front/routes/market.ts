@@ -88,7 +88,10 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
       const isLatest = [cursor, startTime, endTime].every((given) => given === undefined) && sort !== "ASC";
       const print = (page: Page<PublicTrade>) => printPage(page, (trade) => publicTradeJson(instrument, trade));
       const newest = isLatest ? latest(instrument.id, limit) : null;
-      if (newest !== null) return replyPage(call, print(newest));
+      if (newest !== null) {
+        if (limit > DEFAULT_LIMIT) await waitForReadSlotOf(call);
+        return replyPage(call, print(newest));
+      }
       replyPage(call, await readPage(context, call, query, (historyQuery) => print(read(instrument.id, historyQuery))));
     },
   });
