@@ -190,7 +190,9 @@ before(async () => {
   const endsAt = Date.now() + 1000;
   await earlier.stop();
   await until("the session's end", () => Date.now() > endsAt);
-  server = await startServer({ dataFolder: earlier.dataFolder });
+  // No withdrawal completes while a test expects that nothing changes.
+  const environment = { PERPD_WITHDRAWAL_DELAY_MS: "86400000" };
+  server = await startServer({ dataFolder: earlier.dataFolder, environment });
   target = await openTarget(server);
   mallory = await openTrader(server);
   nobody = new Api(server.url);
