@@ -31,8 +31,8 @@ export class PerpdAccount extends PerpdMarketData {
     await this.loadMarkets();
     const wanted = this.marketSymbols(symbols) as string[] | undefined;
     const [first, ...others] = wanted ?? [];
-    const ids = wanted && new Set(wanted.map((symbol) => this.marketId(symbol)));
-    const isWanted = ({ symbol }: api.ClosedPosition) => ids === undefined || ids.has(symbol);
+    const ids = new Set(wanted?.map((symbol) => this.marketId(symbol)));
+    const isWanted = others.length === 0 ? undefined : ({ symbol }: api.ClosedPosition) => ids.has(symbol);
     const only = others.length === 0 ? first : undefined;
     const { rows } = await this.symbolRows("positions/history", only, since, limit, params, isWanted);
     return this.parsePositions(rows, wanted);
@@ -52,6 +52,12 @@ export class PerpdAccount extends PerpdMarketData {
   protected async positionRow(symbol: string, params: Dict): Promise<api.Position> {
     await this.loadMarkets();
     return this.request("positions/{symbol}", "private", "GET", { symbol: this.marketId(symbol), ...params });
+  }
+
+  private async positionRows(symbols: Strings, params: Dict): Promise<api.Position[]> {
+    await this.loadMarkets();
+    const wanted = (this.marketSymbols(symbols) ?? this.symbols) as string[];
+    return Promise.all(wanted.map((symbol) => this.positionRow(symbol, params)));
   }
 
   /** All trades of the order, unless a limit is given. */
@@ -104,8 +110,9 @@ export class PerpdAccount extends PerpdMarketData {
     limit?: Int,
     params: Dict = {},
   ): Promise<Liquidation[]> {
-    const isForced = ({ execType, liquidity }: api.Fill) => execType === "LIQUIDATION" && liquidity === "TAKER";
-    const { rows } = await this.symbolRows("account/trades", symbol, since, limit, params, isForced);
+    const isForced = ({ liquidity }: api.Fill) => liquidity === "TAKER";
+    const query = { execType: "LIQUIDATION", ...params };
+    const { rows } = await this.symbolRows("account/trades", symbol, since, limit, query, isForced);
     return this.sortBy(
       rows.map((row) => this.parseLiquidation(row)),
       "timestamp",
@@ -124,6 +131,11 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parseLeverage(await this.positionRow(symbol, params), this.market(symbol));
   }
 
+  /** Of all symbols when none are given, with a request for each. */
+  override async fetchLeverages(symbols?: Strings, params: Dict = {}) {
+    return this.parseLeverages(await this.positionRows(symbols, params), undefined, "symbol");
+  }
+
   override async setLeverage(leverage: number, symbol?: Str, params: Dict = {}): Promise<Dict> {
     await this.loadMarkets();
     const market = this.market(this.requireSymbol(symbol, "setLeverage"));
@@ -134,11 +146,18 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parseMarginMode(await this.positionRow(symbol, params), this.market(symbol));
   }
 
-  /** Sets `cross` or `isolated`; the symbol must not have open orders. */
+  /** As fetchLeverages(). */
+  override async fetchMarginModes(symbols?: Strings, params: Dict = {}) {
+    return this.parseMarginModes(await this.positionRows(symbols, params), undefined, "symbol");
+  }
+
+  /** Sets `cross` or `isolated`; the symbol must not have open orders. `params.leverage` is set, too. */
   override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
     await this.loadMarkets();
     const market = this.market(this.requireSymbol(symbol, "setMarginMode"));
-    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
+    const { leverage, ...more } = params;
+    if (leverage !== undefined) await this.setLeverage(leverage, symbol);
+    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...more };
     return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
   }
 
@@ -201,12 +220,15 @@ export class PerpdAccount extends PerpdMarketData {
     since: Int,
     limit: Int,
     params: Dict,
-    isWanted: (row: Row) => boolean = () => true,
+    isWanted?: (row: Row) => boolean,
   ) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
-    return { market, rows: await this.pages<Row>("private", path, query, { since, limit, isWanted }) };
+    return {
+      market,
+      rows: await this.pages<Row>("private", path, query, { since, limit, ...(isWanted && { isWanted }) }),
+    };
   }
 
   protected marketOrNone(symbol: Str) {

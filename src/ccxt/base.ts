@@ -1,12 +1,22 @@
 import { createHmac } from "node:crypto";
-import { BadResponse, BaseError, type Dict, Exchange, type int, NetworkError, RequestTimeout } from "ccxt";
+import {
+  BadResponse,
+  BaseError,
+  type Dict,
+  Exchange,
+  type int,
+  NetworkError,
+  NotSupported,
+  RequestTimeout,
+} from "ccxt";
 import type { ErrorBody, Page } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
 import { forgetFailedLoad } from "./load-markets.ts";
+import { ownParams, rowsOfPagination } from "./params.ts";
 
 /** Maximum number of rows in a page. */
-const MAX_LIMIT = 1000;
+export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
 const PAGES: ReadonlySet<string> = new Set([
@@ -19,6 +29,7 @@ const PAGES: ReadonlySet<string> = new Set([
   "account/funding",
   "account/ledger",
   "market/trades",
+  "market/liquidations",
   "market/klines",
   "market/funding",
   "market/insurance",
@@ -32,10 +43,12 @@ const CANCEL_COST = 0.2;
 
 /** Which rows of a list to return. */
 interface PageOptions<Row> {
-  /** Earliest time in milliseconds. Also in `query` where the endpoint has a time filter. */
+  /** Earliest time in milliseconds. Also in `query`. */
   since: number | undefined;
   limit: number | undefined;
   isWanted?: (row: Row) => boolean;
+  /** After a page for which it is true no other is read. */
+  isLast?: (page: readonly Row[]) => boolean;
 }
 
 /** Params encoded for a path; the colon of `client:ID` stays unencoded. */
@@ -49,7 +62,7 @@ function batchCost(items: readonly Dict[]): number {
   return items.every(({ action }) => action === "CANCEL") ? items.length * CANCEL_COST : items.length;
 }
 
-const UNIFIED_METHOD = /^(fetch|create|cancel|edit|close|set|add|reduce|watch|unWatch)[A-Z]|^withdraw$/;
+const UNIFIED_METHOD = /^(fetch|create|cancel|edit|close|set(?!Sandbox)|add|reduce|watch|unWatch)[A-Z]|^withdraw$/;
 
 /** For ccxt's `has`: the methods of ccxt that the exchange's classes implement. */
 function implementedMethods(exchange: Exchange): Dict {
@@ -68,6 +81,30 @@ export class PerpdBase extends Exchange {
 
   override loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
     return forgetFailedLoad(this, () => super.loadMarkets(reload, params));
+  }
+
+  /** Only with an address of one in `urls.test`: a program that asks for a sandbox must not trade elsewhere. */
+  override setSandboxMode(enabled: boolean): void {
+    if (enabled && !this.urls.test) throw new NotSupported(`${this.id} has no sandbox of its own: give its hostname`);
+    super.setSandboxMode(enabled);
+  }
+
+  /** Only with an address in `urls.demo`. */
+  override enableDemoTrading(enable: boolean): void {
+    if (enable && !this.urls.demo) throw new NotSupported(`${this.id} has no demo trading`);
+    super.enableDemoTrading(enable);
+  }
+
+  override request(
+    path: string,
+    api = "public",
+    method = "GET",
+    params: Dict = {},
+    headers?: Dict,
+    body?: string,
+    config: Dict = {},
+  ) {
+    return super.request(path, api, method, ownParams(params), headers, body, config);
   }
 
   /** A session `token` may replace key and secret. */
@@ -143,7 +180,7 @@ export class PerpdBase extends Exchange {
   }
 
   override nonce(): number {
-    return this.milliseconds();
+    return this.milliseconds() - this.safeInteger(this.options, "timeDifference", 0);
   }
 
   override handleErrors(
@@ -166,29 +203,40 @@ export class PerpdBase extends Exchange {
   /**
    * Reads rows of a list over as many pages as needed, and returns them oldest first. ccxt sorts by time and keeps the
    * order within a millisecond.
-   * Without `since`: the newest rows. With `since`: the first rows from that time on, which are on the last page, so
-   * that a program that continues from its last row misses none.
+   * Without `since`: the newest rows. With `since`: the first rows from that time on.
    */
   protected async pages<Row>(
     api: "public" | "private",
     path: string,
     query: Dict,
-    { since, limit = DEFAULT_LIMIT, isWanted = () => true }: PageOptions<Row>,
+    options: PageOptions<Row>,
   ): Promise<Row[]> {
-    const isNewest = since === undefined;
-    let rows: Row[] = [];
+    const { since, limit = rowsOfPagination(query, MAX_LIMIT) ?? DEFAULT_LIMIT } = options;
+    const rows = (await this.readPages(api, path, query, { ...options, limit })).slice(0, limit);
+    return since === undefined ? rows.reverse() : rows;
+  }
+
+  /** The rows of whole pages, at least `limit` if there are so many, in the order in which they were read. */
+  protected async readPages<Row>(
+    api: "public" | "private",
+    path: string,
+    query: Dict,
+    { since, limit = DEFAULT_LIMIT, isWanted, isLast = () => false }: PageOptions<Row>,
+  ): Promise<Row[]> {
+    const rows: Row[] = [];
     let cursor: string | null = null;
     do {
       const page: Page<Row> = await this.request(path, api, "GET", {
         ...query,
-        limit: isNewest ? Math.min(limit, MAX_LIMIT) : MAX_LIMIT,
+        // Few of a page may be wanted.
+        limit: isWanted === undefined ? Math.min(limit, MAX_LIMIT) : MAX_LIMIT,
+        ...(since !== undefined && { sort: "ASC" }),
         ...(cursor !== null && { cursor }),
       });
-      rows.push(...page.data.filter(isWanted));
-      rows = isNewest ? rows.slice(0, limit) : rows.slice(-limit);
-      cursor = page.nextCursor;
-    } while (cursor !== null && !(isNewest && rows.length === limit));
-    return rows.reverse();
+      rows.push(...(isWanted === undefined ? page.data : page.data.filter(isWanted)));
+      cursor = isLast(page.data) ? null : page.nextCursor;
+    } while (cursor !== null && rows.length < limit);
+    return rows;
   }
 
   protected definedFields(fields: Dict): Dict {

@@ -24,6 +24,7 @@ export class PerpdBatches extends PerpdTrading {
       });
       return { symbol, item: { action: "PLACE", ...request } };
     });
+    for (const { symbol, params: own } of orders) await this.requireMarginMode(symbol, { ...params, ...own });
     const results = await this.runItems(items);
     return results.map((result, i) => {
       const { symbol, type, side, amount, price, params: own } = orders[i] as OrderRequest;

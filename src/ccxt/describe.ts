@@ -43,7 +43,8 @@ export const DESCRIPTION = {
     createTriggerOrder: true,
     createTriggerOrderWs: true,
     editOrderWithClientOrderId: true,
-    fetchCurrencies: false,
+    // Not true: ccxt would call it before it loads the markets, of which it is made.
+    fetchCurrencies: "emulated",
     fetchCurrenciesWs: false,
     fetchFundingInterval: true,
     fetchFundingRate: true,
@@ -141,7 +142,15 @@ export const DESCRIPTION = {
       },
       fetchOrder: { marginMode: false, trigger: true, trailing: true, symbolRequired: false },
       fetchOpenOrders: { marginMode: false, limit: 1000, trigger: true, trailing: true, symbolRequired: false },
-      fetchOrders: undefined,
+      fetchOrders: {
+        marginMode: false,
+        limit: 1000,
+        daysBack: undefined,
+        untilDays: undefined,
+        trigger: true,
+        trailing: true,
+        symbolRequired: false,
+      },
       fetchClosedOrders: {
         marginMode: false,
         limit: 1000,

@@ -1,5 +1,7 @@
-import type { Dict, Int, MarketInterface, OrderBook, Strings, TradingFees } from "ccxt";
+import type { Currencies, Dict, Int, MarketInterface, OHLCV, OrderBook, OrderBooks, Strings, TradingFees } from "ccxt";
 import type * as api from "../client/types.ts";
+import { MAX_LIMIT } from "./base.ts";
+import { SETTLE } from "./market-parsers.ts";
 import { PerpdParsers } from "./parsers.ts";
 
 /** With these the exchange refuses orders, or cannot answer them. */
@@ -29,7 +31,22 @@ export class PerpdMarketData extends PerpdParsers {
   }
 
   override async fetchMarkets(params: Dict = {}) {
+    if (this.options.adjustForTimeDifference === true) await this.loadTimeDifference();
     return (await this.instrumentRows(params)).map((row) => this.parseMarket(row));
+  }
+
+  /** The assets of the markets. Only the settlement asset can be deposited and withdrawn. Loads the markets. */
+  override async fetchCurrencies(_params: Dict = {}): Promise<Currencies> {
+    await this.loadMarkets();
+    const rows = Object.values(this.currencies).map(({ id, code, precision }) => {
+      const isSettle = code === SETTLE;
+      const fields = { info: {}, id, code, name: code, type: "crypto", active: true, precision };
+      return [
+        code,
+        this.safeCurrencyStructure({ ...fields, deposit: isSettle, withdraw: isSettle, fee: isSettle ? 0 : undefined }),
+      ];
+    });
+    return Object.fromEntries(rows);
   }
 
   override async fetchLeverageTiers(symbols?: Strings, params: Dict = {}) {
@@ -123,19 +140,39 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const query = { ...this.definedFields({ symbol: market.id, depth: limit }), ...params };
+    const depth = limit === undefined ? undefined : Math.min(limit, MAX_LIMIT);
+    const query = { ...this.definedFields({ symbol: market.id, depth }), ...params };
     const book: api.OrderBook = await this.request("market/orderbook", "public", "GET", query);
     return { ...this.parseOrderBook(book, market.symbol, book.time), nonce: book.sequence } as OrderBook;
   }
 
-  override async fetchOHLCV(symbol: string, timeframe = "1m", since?: Int, limit?: Int, params: Dict = {}) {
+  /** Of all symbols when none are given, with a request for each. */
+  override async fetchOrderBooks(symbols?: Strings, limit?: Int, params: Dict = {}): Promise<OrderBooks> {
     await this.loadMarkets();
+    const wanted = (this.marketSymbols(symbols) ?? this.symbols) as string[];
+    const books = await Promise.all(wanted.map((symbol) => this.fetchOrderBook(symbol, limit, params)));
+    return Object.fromEntries(books.map((book) => [book.symbol, book]));
+  }
+
+  /** At most 1000 candles, or with `params.paginate` ten times as many. */
+  override async fetchOHLCV(
+    symbol: string,
+    timeframe = "1m",
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<OHLCV[]> {
+    await this.loadMarkets();
+    const { paginate, ...single } = params;
+    if (paginate === true)
+      return this.fetchPaginatedCallDeterministic("fetchOHLCV", symbol, since, limit, timeframe, single, MAX_LIMIT);
     const market = this.market(symbol);
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
     // fetchMarkOHLCV() and fetchIndexOHLCV() pass their price type in `params.price`.
     const priceType = this.safeStringUpper(params, "price");
     const others = this.timeRange(since, this.omit(params, "price"));
-    const query = { ...this.definedFields({ symbol: market.id, interval, priceType, limit }), ...others };
+    const atMost = limit === undefined ? undefined : Math.min(limit, MAX_LIMIT);
+    const query = { ...this.definedFields({ symbol: market.id, interval, priceType, limit: atMost }), ...others };
     const { data }: api.KlineList = await this.request("market/klines", "public", "GET", query);
     return this.parseOHLCVs(data, market, timeframe, since, limit);
   }

@@ -7,6 +7,7 @@ type FundingInterval = api.FundingList["data"][number];
 
 /** The settlement currency of all markets. */
 export const SETTLE = "USDC";
+const SETTLE_PRECISION = 1e-6;
 
 /** Parses public data into ccxt's structures. Amounts stay strings until ccxt converts them. */
 export class PerpdMarketParsers extends PerpdBase {
@@ -38,7 +39,11 @@ export class PerpdMarketParsers extends PerpdBase {
       taker: this.parseNumber(row.takerFeeRate),
       maker: this.parseNumber(row.makerFeeRate),
       contractSize: 1,
-      precision: { amount: this.parseNumber(row.stepSize), price: this.parseNumber(row.tickSize) },
+      precision: {
+        amount: this.parseNumber(row.stepSize),
+        price: this.parseNumber(row.tickSize),
+        quote: SETTLE_PRECISION,
+      },
       limits: {
         leverage: { min: 1, max: row.maxLeverage },
         amount: { min: this.parseNumber(row.minQuantity), max: this.parseNumber(row.maxQuantity) },

@@ -1,6 +1,8 @@
 import type { Dict, Num, OrderSide, OrderType, Str } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdConnection } from "./connection.ts";
+import { ownParams } from "./params.ts";
+import { readKind } from "./trading.ts";
 
 /** Orders over the WebSocket: the methods of trading.ts with the suffix Ws, same parameters and results. */
 export abstract class PerpdSocketTrading extends PerpdConnection {
@@ -14,6 +16,7 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
   ) {
     await this.loadMarkets();
     const request = this.orderRequest(symbol, type, side, amount, price, params);
+    await this.requireMarginMode(symbol, params);
     return this.parseOrder(await this.call<api.PlacedOrder>("order.place", request), this.market(symbol));
   }
 
@@ -42,7 +45,9 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
   override async cancelAllOrdersWs(symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const request = { ...this.definedFields({ symbol: market?.id }), ...params };
+    const { isPart, rest } = readKind(params);
+    if (isPart) return this.cancelKind(symbol, params);
+    const request = { ...this.definedFields({ symbol: market?.id }), ...ownParams(rest) };
     const { data } = await this.call<api.CanceledOrders>("order.cancelAll", request);
     return this.parseOrders(data, market);
   }

@@ -1,6 +1,7 @@
 import {
   type Balances,
   type Dict,
+  type Dictionary,
   type Int,
   type Liquidation,
   type OHLCV,
@@ -18,6 +19,7 @@ import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage, OrdersMessage } from "../client/types.ts";
 import { type SocketClient, streamOf } from "./connection.ts";
+import { ownParams } from "./params.ts";
 import { Reader, type ReadPosition, type WatchCall } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
 import { Updates } from "./updates.ts";
@@ -86,6 +88,16 @@ export class PerpdStreams extends PerpdSocketTrading {
     return this.filterByArray(await this.latestTickers("watchBidsAsks", symbols, params), "symbol");
   }
 
+  /** The ticker, which has the mark price. */
+  override async watchMarkPrice(symbol: string, params: Dict = {}) {
+    const [ticker] = await this.latestTickers("watchMarkPrice", [symbol], params);
+    return ticker as Ticker;
+  }
+
+  override async watchMarkPrices(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    return this.filterByArray(await this.latestTickers("watchMarkPrices", symbols, params), "symbol");
+  }
+
   override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}) {
     return this.rowsForSymbols<Trade>("watchTrades", "trades", [symbol], since, limit, params);
   }
@@ -112,16 +124,55 @@ export class PerpdStreams extends PerpdSocketTrading {
     params: Dict = {},
   ): Promise<OHLCV[]> {
     await this.loadMarkets();
-    const interval = this.safeString(this.timeframes, timeframe, timeframe) as KlinesQuery["interval"];
-    const request = { channel: "klines", symbol: this.marketId(symbol) as string, interval, ...params } as const;
-    const rows = await this.rowsOf<OHLCV>({ method: "watchOHLCV", requests: [request] }, "public");
+    const requests = [this.klineChannel(symbol, timeframe, params)];
+    const rows = await this.rowsOf<OHLCV>({ method: "watchOHLCV", requests }, "public");
     return this.filterBySinceLimit(rows, since, limit, 0, true);
+  }
+
+  /** Takes pairs of a symbol and a timeframe. Resolves with those whose candles changed. */
+  override async watchOHLCVForSymbols(
+    symbolsAndTimeframes: string[][],
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Dictionary<Dictionary<OHLCV[]>>> {
+    await this.loadMarkets();
+    const pairs = symbolsAndTimeframes as [symbol: string, timeframe: string][];
+    const requests = pairs.map(([symbol, timeframe]) => this.klineChannel(symbol, timeframe, params));
+    return this.read({ method: "watchOHLCVForSymbols", requests }, "public", (position) => {
+      const candles: Dictionary<Dictionary<OHLCV[]>> = {};
+      for (const [i, [symbol, timeframe]] of pairs.entries()) {
+        const rows = this.takeChanges(streamOf(requests[i] as ChannelRequest), position) as OHLCV[];
+        if (rows.length === 0) continue;
+        candles[symbol] = { ...candles[symbol], [timeframe]: this.filterBySinceLimit(rows, since, limit, 0, true) };
+      }
+      return Object.keys(candles).length === 0 ? undefined : candles;
+    });
+  }
+
+  /** The rows of a stream that a reader gets next, if its copy is up to date. */
+  private takeChanges(hash: string, position: ReadPosition): unknown[] {
+    const updates = this.updatesOf(hash);
+    const changed = this.isCurrent(hash) ? updates.after(position.get(hash) ?? 0) : [];
+    if (changed.length === 0) return changed;
+    position.set(hash, updates.changes);
+    return this.newUpdates ? changed : updates.known;
   }
 
   override async watchOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
     const request = await this.accountChannel("orders", symbol, params);
     const rows = await this.rowsOf<Order>({ method: "watchOrders", requests: [request] }, "private");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  override async watchOrdersForSymbols(symbols: string[], since?: Int, limit?: Int, params: Dict = {}) {
+    const rows = await this.accountRows<Order>("watchOrdersForSymbols", "orders", symbols, params);
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true) as Order[];
+  }
+
+  override async watchMyTradesForSymbols(symbols: string[], since?: Int, limit?: Int, params: Dict = {}) {
+    const rows = await this.accountRows<Trade>("watchMyTradesForSymbols", "fills", symbols, params);
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true) as Trade[];
   }
 
   override async watchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
@@ -132,10 +183,15 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   /** A closed position has 0 contracts. */
   override async watchPositions(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}): Promise<Position[]> {
-    const request = await this.accountChannel("positions", undefined, params);
-    const wanted = this.marketSymbols(symbols);
-    const rows = await this.rowsOf<Position>({ method: "watchPositions", requests: [request], wanted }, "private");
+    const rows = await this.accountRows<Position>("watchPositions", "positions", symbols, params);
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  /** As watchPositions(), of one symbol. */
+  override async watchPosition(symbol?: Str, params: Dict = {}): Promise<Position> {
+    const symbols = symbol === undefined ? undefined : [symbol];
+    const rows = await this.accountRows<Position>("watchPosition", "positions", symbols, params);
+    return rows.at(-1) as Position;
   }
 
   override async watchBalance(params: Dict = {}) {
@@ -273,9 +329,24 @@ export class PerpdStreams extends PerpdSocketTrading {
   ): Promise<Row[]> {
     await this.loadMarkets();
     const asked = symbols ?? (this.symbols as string[]);
-    const requests = asked.map((symbol) => ({ channel, symbol: this.marketId(symbol) as string, ...params }));
+    const requests = asked.map((symbol) => ({
+      channel,
+      symbol: this.marketId(symbol) as string,
+      ...ownParams(params),
+    }));
     const rows = this.sortBy(await this.rowsOf<Row>({ method, requests }, "public"), "timestamp");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  /** The changes of an account's stream that belong to the symbols. */
+  private async accountRows<Row>(
+    method: string,
+    channel: "orders" | "fills" | "positions",
+    symbols: Strings,
+    params: Dict,
+  ): Promise<Row[]> {
+    const request = await this.accountChannel(channel, undefined, params);
+    return this.rowsOf<Row>({ method, requests: [request], wanted: this.marketSymbols(symbols) }, "private");
   }
 
   /** The changes of several streams of a channel, once one of them has some. */
@@ -346,11 +417,26 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   private bookChannel(symbol: string, limit: Int, params: Dict): ChannelRequest {
     const depth = limit === undefined ? DEFAULT_BOOK_DEPTH : BOOK_DEPTHS.find((offered) => offered >= limit);
-    return { channel: "orderbook", symbol: this.marketId(symbol) as string, depth: depth ?? MAX_BOOK_DEPTH, ...params };
+    return {
+      channel: "orderbook",
+      symbol: this.marketId(symbol) as string,
+      depth: depth ?? MAX_BOOK_DEPTH,
+      ...ownParams(params),
+    };
+  }
+
+  private klineChannel(symbol: string, timeframe: string, params: Dict): ChannelRequest {
+    const interval = this.safeString(this.timeframes, timeframe, timeframe) as KlinesQuery["interval"];
+    return { channel: "klines", symbol: this.marketId(symbol) as string, interval, ...ownParams(params) };
   }
 
   private tickerChannel(symbol: string, params: Dict): ChannelRequest {
-    return { channel: "ticker", symbol: this.marketId(symbol) as string, updateMs: TICKER_UPDATE_MS, ...params };
+    return {
+      channel: "ticker",
+      symbol: this.marketId(symbol) as string,
+      updateMs: TICKER_UPDATE_MS,
+      ...ownParams(params),
+    };
   }
 
   private changesOf(hash: string): number {
@@ -373,7 +459,7 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   private async accountChannel(channel: ChannelRequest["channel"], symbol: Str, params: Dict): Promise<ChannelRequest> {
     await this.loadMarkets();
-    return { channel, ...this.definedFields({ symbol: this.marketOrNone(symbol)?.id }), ...params };
+    return { channel, ...this.definedFields({ symbol: this.marketOrNone(symbol)?.id }), ...ownParams(params) };
   }
 }
 

@@ -1,17 +1,22 @@
-import type { Dict, Int, Num, Order, OrderSide, OrderType, Position, Str } from "ccxt";
-import { BadRequest, InvalidOrder } from "ccxt";
+import type { CancellationRequest, Dict, Int, Num, Order, OrderSide, OrderType, Position, Str } from "ccxt";
+import { BadRequest, InvalidOrder, NotSupported } from "ccxt";
 import { isOrderReference } from "../client/paths.ts";
 import type * as api from "../client/types.ts";
 import { PerpdAccount } from "./account.ts";
-import { DEFAULT_LIMIT } from "./base.ts";
-import { type Condition, callbackRateOf, readCondition } from "./condition.ts";
+import { DEFAULT_LIMIT, MAX_LIMIT } from "./base.ts";
+import { type Condition, callbackRateOf, readCondition, readType } from "./condition.ts";
+import { ownParams, rowsOfPagination } from "./params.ts";
+
+/** Statuses of orders that ended before they were filled completely. */
+const ENDED_EARLY = "CANCELED,EXPIRED,REJECTED";
 
 /** Orders: placed, canceled and looked up. */
 export class PerpdTrading extends PerpdAccount {
   /**
-   * Places a limit or market order. Supported params of ccxt: timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate),
-   * postOnly, reduceOnly, clientOrderId, takeProfit, stopLoss, test (dry run: nothing is placed) and the conditions of
-   * readCondition(). Other params go to the exchange unchanged.
+   * Places an order of the type `limit` or `market`, or of one of condition.ts such as `STOP_MARKET`. Supported params of
+   * ccxt: timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate), postOnly, reduceOnly, clientOrderId, takeProfit,
+   * stopLoss, test (dry run: nothing is placed), marginMode (must be the symbol's) and the conditions of readCondition().
+   * Other params go to the exchange unchanged.
    */
   override async createOrder(
     symbol: string,
@@ -24,6 +29,7 @@ export class PerpdTrading extends PerpdAccount {
     await this.loadMarkets();
     const market = this.market(symbol);
     const request = this.orderRequest(market.symbol, type, side, amount, price, params);
+    await this.requireMarginMode(market.symbol, params);
     return this.parseOrder(await this.request("orders", "private", "POST", request), market);
   }
 
@@ -73,18 +79,26 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
+  /** With `params.trigger` or `params.trailing` only orders of that kind. */
   override async cancelAllOrders(symbol?: Str, params: Dict = {}) {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
+    if (readKind(params).isPart) return this.cancelKind(symbol, params);
     const { data }: api.CanceledOrders = await this.request("orders", "private", "DELETE", {
       ...this.definedFields({ symbol: market?.id }),
-      ...params,
+      ...readKind(params).rest,
     });
     return this.parseOrders(data, market);
   }
 
+  protected async cancelKind(symbol: Str, params: Dict): Promise<Order[]> {
+    const orders = await this.fetchOpenOrders(symbol, undefined, undefined, params);
+    return this.cancelOrdersForSymbols(orders.map(({ id, symbol }) => ({ id, symbol })) as CancellationRequest[]);
+  }
+
   /** Dead man's switch: cancels all open orders after `timeout` ms unless it is called again before; 0 disarms it. */
   override async cancelAllOrdersAfter(timeout: Int, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
     return this.request("orders/cancel-after", "private", "POST", { timeoutMs: timeout, ...params });
   }
 
@@ -95,51 +109,76 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
+  /** All open orders, unless a limit is given. */
   override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
     await this.loadMarkets();
-    const market = this.marketOrNone(symbol);
-    const { isOfKind, rest } = readKind(params);
-    const query = { ...this.definedFields({ symbol: market?.id }), ...rest };
-    const isWanted = (order: api.Order) => (since === undefined || order.createdAt >= since) && isOfKind(order);
-    const rows = await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted });
-    return this.parseOrders(rows, market, since, limit);
+    const { query, market, isWanted } = this.orderQuery(symbol, since, params);
+    const all = { since: undefined, limit: Number.POSITIVE_INFINITY, isWanted };
+    return this.parseOrders(await this.pages<api.Order>("private", "orders", query, all), market, since, limit);
+  }
+
+  /** Open and closed orders. */
+  override async fetchOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
+    // In this order, so that an order that ends meanwhile is in one of the lists. If it is in both, the later one counts.
+    const open = await this.fetchOpenOrders(symbol, since, undefined, params);
+    const closed = await this.fetchCanceledAndClosedOrders(symbol, since, limit, params);
+    const orders = new Map([...open, ...closed].map((order) => [order.id, order]));
+    const sorted = this.sortBy([...orders.values()], "timestamp");
+    return this.filterBySinceLimit(sorted, since, limit ?? DEFAULT_LIMIT) as Order[];
   }
 
   override async fetchCanceledAndClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    return this.history(symbol, since, limit, params, () => true);
+    return this.closedOrders(symbol, since, limit, params);
   }
 
   /** Orders that were filled completely. */
   override async fetchClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    return this.history(symbol, since, limit, params, ({ status }) => status === "FILLED");
+    return this.closedOrders(symbol, since, limit, { status: "FILLED", ...params });
   }
 
   /** Orders that ended before they were filled completely. */
   override async fetchCanceledOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
-    return this.history(symbol, since, limit, params, ({ status }) => status !== "FILLED");
+    return this.closedOrders(symbol, since, limit, { status: ENDED_EARLY, ...params });
   }
 
-  private async history(
-    symbol: Str,
-    since: Int,
-    limit: Int,
-    params: Dict,
-    isSelected: (order: api.Order) => boolean,
-  ): Promise<Order[]> {
+  /**
+   * Without `since`: the orders that ended last. With it: the first that were placed since. The exchange lists by the end
+   * of an order, so a page of a thousand is read: an order is missed only if a thousand others ended before it.
+   */
+  private async closedOrders(symbol: Str, since: Int, given: Int, params: Dict): Promise<Order[]> {
     await this.loadMarkets();
-    const market = this.marketOrNone(symbol);
-    const { isOfKind, rest } = readKind(params);
-    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, rest) };
-    const isAskedFor = (order: api.Order) => isSelected(order) && isOfKind(order);
+    const { query, market, isPart, until, isWanted } = this.orderQuery(symbol, since, params);
+    const limit = given ?? rowsOfPagination(params, MAX_LIMIT) ?? DEFAULT_LIMIT;
+    const path = "orders/history";
     if (since === undefined) {
-      const part = { since, limit, isWanted: isAskedFor };
-      return this.parseOrders(await this.pages<api.Order>("private", "orders/history", query, part), market);
+      const options = { since, limit, ...(isPart && { isWanted }) };
+      const times = this.definedFields({ endTime: until });
+      return this.parseOrders(await this.pages<api.Order>("private", path, { ...query, ...times }, options), market);
     }
-    // The exchange filters by the end of an order, ccxt by its creation: the first matches may be on any page.
-    const isWanted = (order: api.Order) => order.createdAt >= since && isAskedFor(order);
-    const all = { since, limit: Number.POSITIVE_INFINITY, isWanted };
-    const rows = await this.pages<api.Order>("private", "orders/history", query, all);
-    return this.parseOrders(rows, market, since, limit ?? DEFAULT_LIMIT);
+    // An order that was placed by `until` may have ended later, but hardly after a whole page of others.
+    const isLast = (page: readonly api.Order[]) =>
+      until !== undefined && page.length > 0 && page.every((order) => order.updatedAt > until && !isWanted(order));
+    const options = { since, limit, isWanted, isLast };
+    const rows = await this.readPages<api.Order>("private", path, { ...query, startTime: since }, options);
+    return this.parseOrders(rows, market, since, limit);
+  }
+
+  private orderQuery(symbol: Str, since: Int, params: Dict) {
+    const market = this.marketOrNone(symbol);
+    const { isOfKind, isPart, rest } = readKind(params);
+    const { until, ...filters } = rest;
+    const query = { ...this.definedFields({ symbol: market?.id }), ...filters };
+    const isWanted = (order: api.Order): boolean =>
+      order.createdAt >= (since ?? 0) && order.createdAt <= (until ?? Number.POSITIVE_INFINITY) && isOfKind(order);
+    return { query, market, isPart, until: until as number | undefined, isWanted };
+  }
+
+  /** A request cannot choose the margin mode. Throws InvalidOrder if `params.marginMode` is not that of the symbol. */
+  protected async requireMarginMode(symbol: string, { marginMode }: Dict): Promise<void> {
+    if (marginMode === undefined) return;
+    const { marginMode: set } = await this.positionRow(symbol, {});
+    if (set.toLowerCase() === String(marginMode).toLowerCase()) return;
+    throw new InvalidOrder(`${this.id} ${symbol} has ${set} margin: call setMarginMode() before the order`);
   }
 
   /** The fields to change, and the remaining params. */
@@ -154,7 +193,7 @@ export class PerpdTrading extends PerpdAccount {
       callbackRate: trailingPercent === undefined ? undefined : callbackRateOf(trailingPercent),
       activationPrice: asPrice(trailingTriggerPrice),
     });
-    return { changes, rest };
+    return { changes, rest: ownParams(rest) };
   }
 
   protected orderRequest(
@@ -165,30 +204,36 @@ export class PerpdTrading extends PerpdAccount {
     price: Num,
     params: Dict,
   ): Dict {
-    const isMarket = type === "market";
-    const [postOnly, others] = this.handlePostOnly(isMarket, false, params) as [boolean, Dict];
-    const { condition, rest } = readCondition(String(side), others);
+    const { kind, isMarket } = readType(String(type));
+    const [postOnly, others] = this.handlePostOnly(isMarket, false, ownParams(params)) as [boolean, Dict];
+    const { condition, rest } = readCondition(kind, String(side), others);
     const { timeInForce, takeProfit, stopLoss, test, ...more } = rest;
+    if (!isMarket && price === undefined && more.priceMatch === undefined)
+      throw new InvalidOrder(`${this.id} createOrder(): a ${String(type)} order needs a price`);
     return {
       symbol: this.marketId(symbol),
       side: String(side).toUpperCase(),
-      type: condition === null ? String(type).toUpperCase() : conditionalType(condition, isMarket),
+      type: orderType(condition, isMarket),
       // An order that closes a whole position has no amount.
       ...(more.closePosition !== true && { quantity: this.amountToPrecision(symbol, amount) }),
       ...(!isMarket && more.priceMatch === undefined && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
       ...(test === true && { dryRun: true }),
-      ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, takeProfit) }),
-      ...(stopLoss !== undefined && { stopLoss: this.legRequest(symbol, stopLoss) }),
+      ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, amount, takeProfit) }),
+      ...(stopLoss !== undefined && { stopLoss: this.legRequest(symbol, amount, stopLoss) }),
       ...(condition !== null && this.conditionRequest(symbol, condition, more.closePosition === true)),
       ...more,
     };
   }
 
-  /** An attached take-profit or stop-loss. It cannot have an amount of its own. */
-  private legRequest(symbol: string, leg: Dict): Dict {
-    const { triggerPrice, price, maxSlippage, triggerPriceType, priceType = triggerPriceType } = leg;
+  /** An attached take-profit or stop-loss, for the whole order. Its price makes it a limit order. */
+  private legRequest(symbol: string, orderAmount: number, leg: Dict): Dict {
+    const { triggerPrice, price, type, amount, maxSlippage, triggerPriceType, priceType = triggerPriceType } = leg;
+    if (amount !== undefined && Number(amount) !== Number(orderAmount))
+      throw new NotSupported(`${this.id} createOrder(): takeProfit and stopLoss are for the amount of the order`);
+    if (type !== undefined && readType(String(type)).isMarket !== (price === undefined))
+      throw new InvalidOrder(`${this.id} createOrder(): a limit takeProfit or stopLoss, and no other, has a price`);
     return this.definedFields({
       triggerPrice: this.priceToPrecision(symbol, triggerPrice),
       price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
@@ -219,23 +264,30 @@ export class PerpdTrading extends PerpdAccount {
 
   /** Params with the fields that identify an order in a message. */
   protected orderNamed(id: string | undefined, params: Dict): Dict {
-    const { rest } = readKind(params);
+    const rest = ownParams(readKind(params).rest);
     return rest.clientOrderId === undefined ? { orderId: id, ...rest } : rest;
   }
 }
 
 /**
- * Reads ccxt's `trigger` and `trailing`. Other exchanges keep conditional orders in separate lists, which these select.
- * Here all orders are in one list, so they filter it: conditional orders, triggered or not, or trailing ones.
+ * Reads ccxt's `trigger` (once `stop`) and `trailing`. Other exchanges keep conditional orders in separate lists, which
+ * these select. Here all orders are in one list, so they filter it: conditional orders, triggered or not, or trailing ones.
  */
-function readKind({ trigger, trailing, ...rest }: Dict): { isOfKind: (order: api.Order) => boolean; rest: Dict } {
+export function readKind({ trigger, stop, trailing, ...rest }: Dict): {
+  isOfKind: (order: api.Order) => boolean;
+  /** Some orders are not of the kind. */
+  isPart: boolean;
+  rest: Dict;
+} {
+  const isConditional = trigger === true || stop === true;
   const isOfKind = ({ triggerBy, callbackRate }: api.Order) =>
-    (trigger !== true || triggerBy !== null) && (trailing !== true || callbackRate !== null);
-  return { isOfKind, rest };
+    (!isConditional || triggerBy !== null) && (trailing !== true || callbackRate !== null);
+  return { isOfKind, isPart: isConditional || trailing === true, rest };
 }
 
-function conditionalType({ kind }: Condition, isMarket: boolean): string {
-  if (kind === "TRAILING_STOP" && !isMarket)
+function orderType(condition: Condition | null, isMarket: boolean): string {
+  if (condition === null) return isMarket ? "MARKET" : "LIMIT";
+  if (condition.kind === "TRAILING_STOP" && !isMarket)
     throw new InvalidOrder("perpd createOrder(): a trailing order must be a market order");
-  return kind + (isMarket ? "_MARKET" : "");
+  return condition.kind + (isMarket ? "_MARKET" : "");
 }

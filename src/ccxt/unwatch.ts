@@ -41,6 +41,20 @@ export class PerpdUnwatch extends PerpdStreams {
     return this.end("watchOHLCV", "klines", [symbol], (request) => request.interval === interval);
   }
 
+  /** Takes pairs of a symbol and a timeframe. */
+  override async unWatchOHLCVForSymbols(symbolsAndTimeframes: string[][], _params: Dict = {}) {
+    const symbols = symbolsAndTimeframes.map(([symbol]) => symbol as string);
+    return this.end("watchOHLCVForSymbols", "klines", symbols);
+  }
+
+  override async unWatchMarkPrice(symbol: string, _params: Dict = {}) {
+    return this.end("watchMarkPrice", "ticker", [symbol]);
+  }
+
+  override async unWatchMarkPrices(symbols?: Strings, _params: Dict = {}) {
+    return this.end("watchMarkPrices", "ticker", symbols);
+  }
+
   override async unWatchOrders(symbol?: Str, _params: Dict = {}) {
     return this.end("watchOrders", "orders", symbol === undefined ? undefined : [symbol]);
   }

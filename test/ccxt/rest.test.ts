@@ -5,6 +5,7 @@ import type { perpd } from "../../src/ccxt/index.ts";
 import { PerpdClient } from "../../src/client/client.ts";
 import type { ClosedPosition, Page } from "../../src/client/types.ts";
 import { until } from "../e2e/support/wait.ts";
+import { HABITS } from "./support/habits.ts";
 import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.ts";
 import * as check from "./support/structures.ts";
 
@@ -23,6 +24,7 @@ let taken: Order;
 const SOL = "SOL/USDC:USDC";
 /** ccxt's types leave it open whether an order has one. */
 const idOf = ({ id }: Order): string => id as string;
+const idsOf = (orders: readonly Order[]): string[] => orders.map(idOf);
 
 before(async () => {
   market = await openMarket();
@@ -126,6 +128,19 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       [64980, 0.1],
     ]);
     check.checkOrderBook(maker, await maker.fetchOrderBook(BTC, 1), BTC, 1);
+  },
+  async fetchOrderBooks() {
+    const books = await maker.fetchOrderBooks([BTC, ETH], 1);
+    assert.deepEqual(Object.keys(books), [BTC, ETH]);
+    for (const [symbol, book] of Object.entries(books)) check.checkOrderBook(maker, book, symbol, 1);
+    assert.deepEqual(Object.keys(await maker.fetchOrderBooks()), maker.symbols);
+  },
+  async fetchCurrencies() {
+    const currencies = await maker.fetchCurrencies();
+    assert.deepEqual(Object.keys(currencies).toSorted(), ["BTC", "ETH", "SOL", "USDC"]);
+    for (const currency of Object.values(currencies)) check.checkCurrency(currency as Dict);
+    assert.deepEqual([currencies.USDC?.deposit, currencies.BTC?.deposit], [true, false]);
+    assert.equal(currencies.USDC?.precision, 0.000001);
   },
   async fetchL2OrderBook() {
     check.checkOrderBook(maker, await maker.fetchL2OrderBook(ETH), ETH);
@@ -293,6 +308,18 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkLeverage(leverage, ETH);
     assert.deepEqual([leverage.longLeverage, leverage.shortLeverage], [9, 9]);
     check.checkLeverage(await taker.fetchLeverage(BTC), BTC);
+  },
+  async fetchLeverages() {
+    const leverages = await maker.fetchLeverages([ETH, BTC]);
+    assert.deepEqual(Object.keys(leverages), [ETH, BTC]);
+    for (const [symbol, leverage] of Object.entries(leverages)) check.checkLeverage(leverage, symbol);
+    assert.deepEqual(leverages[ETH], await maker.fetchLeverage(ETH));
+    assert.deepEqual(Object.keys(await maker.fetchLeverages()), maker.symbols);
+  },
+  async fetchMarginModes() {
+    const modes = await taker.fetchMarginModes();
+    assert.deepEqual(Object.keys(modes), taker.symbols);
+    for (const [symbol, mode] of Object.entries(modes)) check.checkMarginMode(mode, symbol);
   },
   async fetchMarginMode() {
     await taker.setMarginMode("isolated", ETH);
@@ -678,6 +705,14 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     );
     check.checkOrder(maker, orders[0] as Dict, BTC);
   },
+  async fetchOrders() {
+    const orders = await maker.fetchOrders(BTC);
+    check.checkList(orders, (order) => check.checkOrder(maker, order, BTC));
+    assert.deepEqual(idsOf(orders).slice(0, 3), [canceled.id, filled.id, open.id]);
+    assert.deepEqual(idsOf(await maker.fetchOrders(BTC, canceled.timestamp, 2)), [canceled.id, filled.id]);
+    assert.deepEqual(idsOf(await maker.fetchOrders(BTC, undefined, 2)), idsOf(orders).slice(-2));
+    assert.deepEqual(await maker.fetchOrders(BTC, Date.now() + 60_000), []);
+  },
   async fetchCanceledAndClosedOrders() {
     const orders = await maker.fetchCanceledAndClosedOrders(BTC);
     check.checkList(orders, (order) => check.checkOrder(maker, order, BTC));
@@ -846,6 +881,8 @@ test("reading with `since` and `limit` in steps misses no row", async () => {
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
 
+for (const [name, run] of Object.entries(HABITS)) test(`a program ${name}`, () => run(market));
+
 test("after a failed market load the next call loads the markets", async () => {
   const { exchange } = await openMember(market.server);
   const { fetchMarkets } = exchange;
@@ -899,16 +936,19 @@ test("quantity that a reduce-only order gave up is not part of its amount", asyn
 test("the params trigger and trailing select conditional orders", async () => {
   const { exchange } = await openMember(market.server);
   const plain = idOf(await exchange.createLimitBuyOrder(SOL, 1, 140));
-  const stop = idOf(await exchange.createTriggerOrder(SOL, "market", "buy", 1, undefined, 160));
+  const stopAt = (price: number) => exchange.createTriggerOrder(SOL, "market", "buy", 1, undefined, price);
+  const stop = idOf(await stopAt(160));
   const trailing = idOf(await exchange.createTrailingPercentOrder(SOL, "market", "sell", 1, undefined, 1));
-  const idsOf = (orders: Order[]) => orders.map(idOf).toSorted();
-  assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL)), [plain, stop, trailing].toSorted());
+  assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL)).toSorted(), [plain, stop, trailing].toSorted());
   for (const [params, ids] of [
     [{ trigger: true }, [stop, trailing]],
     [{ trailing: true }, [trailing]],
     [{ trigger: false }, [plain, stop, trailing]],
   ] as const) {
-    assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL, undefined, undefined, params)), ids.toSorted());
+    assert.deepEqual(
+      idsOf(await exchange.fetchOpenOrders(SOL, undefined, undefined, params)).toSorted(),
+      ids.toSorted(),
+    );
     assert.equal((await exchange.fetchOrder(stop, SOL, params)).id, stop);
   }
   await exchange.cancelOrder(stop, SOL, { trigger: true });
@@ -917,8 +957,12 @@ test("the params trigger and trailing select conditional orders", async () => {
   for (const from of [undefined, since])
     assert.deepEqual(idsOf(await exchange.fetchCanceledOrders(SOL, from, 10, { trailing: true })), [trailing]);
   assert.deepEqual(await exchange.fetchClosedOrders(SOL, undefined, undefined, { trigger: true }), []);
-  // What would cancel more than is named is not taken.
-  await assert.rejects(exchange.cancelAllOrders(SOL, { trigger: true }), { name: "BadRequest" });
+  // Of all orders only those of the kind are canceled.
+  const [other, again] = [await exchange.createLimitBuyOrder(SOL, 1, 140), await stopAt(160)];
+  assert.deepEqual(idsOf(await exchange.cancelAllOrders(SOL, { trigger: true })), [idOf(again)]);
+  assert.deepEqual(idsOf(await exchange.cancelAllOrdersWs(SOL, { trigger: true })), []);
+  assert.deepEqual(idsOf(await exchange.cancelAllOrders(SOL)), [idOf(other)]);
+  await exchange.close();
 });
 
 test("an invalid order id is not sent, since it could address another endpoint", async () => {

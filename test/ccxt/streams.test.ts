@@ -78,6 +78,18 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     const quotes = await program.watchBidsAsks([BTC]);
     assert.deepEqual([quotes[BTC]?.bid, quotes[BTC]?.ask], [64990, 65010]);
   },
+  async watchMarkPrice(t) {
+    const program = await open(t);
+    const ticker = await program.watchMarkPrice(BTC);
+    check.checkTicker(program, ticker, BTC);
+    assert.ok((ticker.markPrice as number) > 0);
+  },
+  async watchMarkPrices(t) {
+    const program = await open(t);
+    const prices = await program.watchMarkPrices([ETH]);
+    assert.deepEqual(Object.keys(prices), [ETH]);
+    assert.ok((prices[ETH]?.markPrice as number) > 0);
+  },
   async watchTradesForSymbols(t) {
     await take(0.01);
     const program = await open(t);
@@ -269,6 +281,24 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
       (program) => program.watchOHLCV(BTC, "1d"),
       (program) => program.unWatchOHLCV(BTC, "1d"),
     ),
+  unWatchOHLCVForSymbols: (t) =>
+    ends(
+      t,
+      (program) => program.watchOHLCVForSymbols([[BTC, "1d"]]),
+      (program) => program.unWatchOHLCVForSymbols([[BTC, "1d"]]),
+    ),
+  unWatchMarkPrice: (t) =>
+    ends(
+      t,
+      (program) => program.watchMarkPrice(BTC),
+      (program) => program.unWatchMarkPrice(BTC),
+    ),
+  unWatchMarkPrices: (t) =>
+    ends(
+      t,
+      (program) => program.watchMarkPrices([BTC]),
+      (program) => program.unWatchMarkPrices([BTC]),
+    ),
   unWatchOrders: (t) =>
     ends(
       t,
@@ -307,9 +337,62 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     await take(0.01);
     check.checkCandles(await next, 60_000);
   },
+  async watchOHLCVForSymbols(t) {
+    await take(0.01);
+    const program = await open(t);
+    const pairs = [
+      [BTC, "1m"],
+      [BTC, "1d"],
+      [ETH, "1m"],
+    ];
+    const seen = new Set<string>();
+    while (!seen.has("1m") || !seen.has("1d")) {
+      const candles = await program.watchOHLCVForSymbols(pairs);
+      for (const [timeframe, rows] of Object.entries(candles[BTC] ?? {})) {
+        check.checkCandles(rows, timeframe === "1m" ? 60_000 : 86_400_000);
+        seen.add(timeframe);
+      }
+    }
+    const next = program.watchOHLCVForSymbols(pairs, undefined, 1);
+    await take(0.01);
+    assert.ok(Object.values((await next)[BTC] ?? {}).every(({ length }) => length === 1));
+  },
+  async watchOrdersForSymbols(t) {
+    const program = await open(t);
+    const told = program.watchOrdersForSymbols([BTC]);
+    await subscribed(program);
+    const other = await program.createLimitBuyOrder(ETH, 0.1, 2900);
+    const order = await program.createLimitBuyOrder(BTC, 0.1, 64000);
+    const rows = await told;
+    check.checkList(rows, (row) => check.checkOrder(program, row, BTC));
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      [order.id],
+    );
+    for (const { id } of [order, other]) await program.cancelOrder(id as string);
+  },
+  async watchMyTradesForSymbols(t) {
+    const program = await open(t);
+    const told = program.watchMyTradesForSymbols([BTC, ETH]);
+    await subscribed(program);
+    const order = await take(0.02);
+    assert.deepEqual(
+      (await told).map(({ order: id, amount }) => [id, amount]),
+      [[order.id, 0.02]],
+    );
+  },
+  async watchPosition(t) {
+    await take(0.01);
+    const program = await open(t);
+    const position = await program.watchPosition(BTC);
+    check.checkPosition(program, position, BTC);
+    const next = program.watchPosition(BTC, { type: "swap" });
+    await take(0.02);
+    assert.equal((await next).contracts, (await program.fetchPosition(BTC)).contracts);
+  },
   async watchOrders(t) {
     const program = await open(t);
-    const told = program.watchOrders(BTC);
+    const told = program.watchOrders(BTC, undefined, undefined, { type: "swap", trigger: false });
     await subscribed(program);
     const order = await program.createLimitBuyOrder(BTC, 0.1, 64000, { clientOrderId: `watch-${Date.now()}` });
     const [row] = await told;

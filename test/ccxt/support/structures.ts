@@ -535,3 +535,23 @@ export function checkList(rows: readonly Dict[], check: (row: Dict) => void): vo
   );
   if (rows.every(({ id }) => id !== undefined)) assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
 }
+
+export function checkCurrency(currency: Dict): void {
+  hasFormat(currency, {
+    id: "string",
+    code: "string",
+    name: "string",
+    type: "string",
+    active: "boolean",
+    deposit: "boolean",
+    withdraw: "boolean",
+    precision: "number",
+    fee: "number?",
+    limits: "object",
+    networks: "object",
+    info: "object",
+  });
+  assert.equal(currency.code, currency.id);
+  positive(currency, "precision");
+  for (const key of ["deposit", "withdraw"]) assert.ok(key in currency.limits, key);
+}
