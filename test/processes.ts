@@ -5,12 +5,15 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** Seen from the built file. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
+/** The folders of `test/units.test.ts`. */
+export const SMALL_FOLDERS = ["actor", "client", "feed", "sandbox", "store", "wire"];
+
 /**
- * The test files of each of these folders share a process, which `test/FOLDER.test.ts` starts. They have no server, and
- * most run for some milliseconds. A process of its own would cost each of them up to a second of processor time for the
- * import of what it tests.
+ * The test files of these folders have no server, and most run for some milliseconds. A process of its own would cost each
+ * of them up to a second of processor time for the import of what it tests. So those of `core` share a process, which
+ * `test/core.test.ts` starts, those of `front` another one, and those of the small folders a third.
  */
-const SHARED_FOLDERS = ["core", "front"];
+const SHARED_FOLDERS = ["core", "front", ...SMALL_FOLDERS];
 
 /** A hook outside of a suite runs for all tests of the process, so a file with one has its own. */
 const HAS_HOOK = /^(before|after|beforeEach|afterEach)\(/m;
@@ -35,10 +38,13 @@ export const processFiles = (): string[] =>
     .filter((file) => !sharesProcess(file))
     .map(builtFile);
 
-/** Imports the test files of this folder that share a process. */
-export async function importShared(folder: string): Promise<void> {
-  const files = testFiles(join("test", folder)).filter(sharesProcess);
-  if (files.length === 0) throw new Error(`no test file of test/${folder} shares a process`);
+/** Imports the test files of these folders that share a process. */
+export async function importShared(...folders: string[]): Promise<void> {
+  const files = folders.flatMap((folder) => {
+    const shared = testFiles(join("test", folder)).filter(sharesProcess);
+    if (shared.length === 0) throw new Error(`no test file of test/${folder} shares a process`);
+    return shared;
+  });
   // One module that imports all of them: with an import each, node:test would run the first tests of a file while the
   // constants below them are not set yet.
   const urls = files.map((file) => pathToFileURL(join(ROOT, builtFile(file))).href);

@@ -5,4 +5,5 @@
 export type { Static, TObject, TProperties, TSchema, TSchemaOptions } from "typebox";
 export { default } from "typebox";
 export type { TLocalizedValidationError } from "typebox/error";
+// Not typebox/compile: it has conversions that nobody needs here.
 export { Check, Compile, Errors, type Validator } from "typebox/schema";

@@ -56,6 +56,8 @@ test("a ccxt program trades here when only the line that creates its exchange is
   t.after(() => market.server.dispose());
   const folder = mkdtempSync(join(tmpdir(), "perpd-ccxt-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // Ends Node's search for the package that the program belongs to, in case that a folder above has a package.json.
+  writeFileSync(join(folder, "package.json"), "{}");
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(TOP, join(folder, "node_modules/perpd"));
   symlinkSync(join(TOP, "node_modules/ccxt"), join(folder, "node_modules/ccxt"));
