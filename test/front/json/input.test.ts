@@ -183,7 +183,8 @@ test("addresses and signatures must match their patterns", () => {
   for (const bad of ["", "0x", address.slice(2), `${address}0`, address.replace("a", "g"), ` ${address}`])
     assertRefused(() => challenge.check({ address: bad }), "BAD_VALUE", "address", bad);
   const login = new Input(LoginBody);
-  for (const bad of ["", "0x", `0x${"0".repeat(126)}`, `0x${"0".repeat(132)}`, "0".repeat(130), `0x${"g".repeat(130)}`])
+  const zeros = (digits: number): string => `0x${"0".repeat(digits)}`;
+  for (const bad of ["", "0x", zeros(126), zeros(131), zeros(4098), "0".repeat(130), `0x${"g".repeat(130)}`])
     assertRefused(() => login.check({ message: "m", signature: bad }), "BAD_VALUE", "signature", bad);
 });
 
