@@ -19,7 +19,7 @@ async function askAll(route: Route, query: Record<string, unknown>): Promise<{ a
   const responses = Array.from({ length: 5 }, () => {
     const { call, response } = fakeCall("GET", "/");
     const principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
-    void route.handle({ call, query, principal, parameter: "", body: {} });
+    void route.handle({ call, query, principal, operator: "", parameter: "", body: {} });
     return response;
   });
   const answered = () => responses.filter(({ status }) => status === 200).length;
