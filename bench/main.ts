@@ -12,6 +12,7 @@ import { benchGateway } from "./gateway.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchPipeline } from "./pipeline.ts";
 import { benchRecovery } from "./recovery.ts";
+import { benchStart } from "./start.ts";
 import { isInMemory } from "./support/folder.ts";
 import { markdownTable, type Row } from "./support/report.ts";
 import { benchWebSocket } from "./websocket.ts";
@@ -30,6 +31,7 @@ const STAGES = {
   fairness: () => benchFairness(ROUNDS),
   "fan-out": () => benchFanOut(ROUNDS),
   recovery: () => benchRecovery(ROUNDS),
+  start: () => benchStart(ROUNDS),
   growth: () => benchGrowth(ROUNDS),
   cascade: () => benchCascade(ROUNDS),
   disk: benchDisk,

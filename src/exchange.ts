@@ -32,7 +32,8 @@ import { createApis } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
 import { WebSocketApi } from "./front/websocket/websocket-api.ts";
-import { openDatabase } from "./store/database/database.ts";
+import { type Database, openDatabase } from "./store/database/database.ts";
+import { PastIdReader } from "./store/database/past-client-ids.ts";
 import { readGenesis } from "./store/files/genesis.ts";
 import { requireMatchingSecret, Vault } from "./store/files/vault.ts";
 import { History } from "./store/history/history.ts";
@@ -74,7 +75,7 @@ export interface Exchange {
 export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { config, host, log, version } = parts;
   const database = openDatabase(config.data, { readOnly: true });
-  const caches = await openCaches(parts, new History(database));
+  const caches = await openCaches(parts, database);
   const { market, history, transfers, solvency, auth, limits } = caches;
   // The WebSocket API and the server need each other, and the API needs the server's port.
   let server: Server;
@@ -170,7 +171,8 @@ const originsOf = ({ allowedOrigins }: Config): Origins | null =>
 
 type Caches = Awaited<ReturnType<typeof openCaches>>;
 
-async function openCaches({ config, secret, host }: ExchangeParts, history: History) {
+async function openCaches({ config, secret, host }: ExchangeParts, database: Database) {
+  const history = new History(database);
   const market = await MarketData.open(
     host,
     (instrumentId) => ({
@@ -186,7 +188,7 @@ async function openCaches({ config, secret, host }: ExchangeParts, history: Hist
   const credentials = await Credentials.open(host);
   const vault = new Vault(secret);
   requireMatchingSecret(config.data, vault, credentials.allKeys());
-  const clientOrderIds = await ClientOrderIds.open(host);
+  const clientOrderIds = await ClientOrderIds.open(host, new PastIdReader(database, host.pastIds));
   const auth = new Auth({ credentials, vault, operators: new Operators(config) });
   return {
     history,

@@ -1,6 +1,6 @@
 import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
-import { withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
+import { RECOVERY_ADVICE, withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
 import type { Config } from "./config.ts";
 import { openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
@@ -10,12 +10,20 @@ import { probePort } from "./front/http/port-probe.ts";
 import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
+import { DEFAULT_MAP_BYTES } from "./store/database/database.ts";
+import { requireAddressSpace } from "./store/files/address-space.ts";
+import { DatabaseCorruptError } from "./store/files/genesis.ts";
 import { lockDataFolder } from "./store/files/lock.ts";
 import { GROUP_AND_OTHERS, restrictToOwner } from "./store/files/permissions.ts";
 import { openSecret } from "./store/files/secret.ts";
 import { registerInstruments } from "./store/registry/instrument-registry.ts";
 import { tuneV8 } from "./tune-v8.ts";
 import { showProgress, welcome } from "./welcome.ts";
+
+/** Address space that a thread reserves, measured and doubled. */
+const THREAD_BYTES = 4 * 2 ** 30;
+/** The threads besides the workers: journal, store, signatures, and those of the system. */
+const OTHER_THREADS = 4;
 
 /** A stop that takes longer is cut short. Nothing is lost: everything acknowledged is on disk. */
 const STOP_DEADLINE_MS = 10_000;
@@ -46,6 +54,8 @@ async function start(
   processLog: ProcessLog,
 ): Promise<void> {
   const { log, stdout, stderr } = processLog;
+  // First: without it any later step could end the process.
+  requireAddressSpace(DEFAULT_MAP_BYTES + (config.workers + OTHER_THREADS) * THREAD_BYTES);
   process.umask(GROUP_AND_OTHERS);
   tuneV8();
   for (const warning of warnings) log.warn(warning);
@@ -100,7 +110,8 @@ function logEvents(host: Host, { log, end }: ProcessLog): void {
       "cut off a torn record at the end of the log; nothing proves that it was acknowledged",
     );
   host.onFatal = (error) => {
-    log.fatal({ err: error }, `${error.message}; start again to recover`);
+    const advice = error instanceof DatabaseCorruptError ? RECOVERY_ADVICE : "start again to recover";
+    log.fatal({ err: error }, `${error.message}; ${advice}`);
     end(1);
   };
   host.onDiskRoom = (free) => {
@@ -109,6 +120,9 @@ function logEvents(host: Host, { log, end }: ProcessLog): void {
   };
   host.onSegmentKept = (reason) => {
     log.warn({ reason }, "a log segment that is no longer needed cannot be removed; it is tried again");
+  };
+  host.onCheckNotDone = (reason) => {
+    log.warn({ reason }, "the client order ids on disk were not checked: look-ups of unknown ids stay slow");
   };
   host.onStall = () => {
     if (host.isStalled) log.error("the disk does not answer: no request is answered until it does");

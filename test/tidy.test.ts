@@ -75,7 +75,8 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   viem: ["src/packages/viem.ts", "src/cli/wallet.ts"],
   typebox: ["src/packages/typebox.ts"],
   pino: ["src/process-log.ts", "src/exchange.ts"],
-  "node:worker_threads": ["src/actor/"],
+  // The second is a program of its own.
+  "node:worker_threads": ["src/actor/", "src/store/database/database-probe-main.ts"],
 };
 
 /** What only these files may say: shared memory is theirs to order. */
@@ -84,6 +85,8 @@ const ATOMICS = [
   "src/core/accounts/liquidation-bids.ts",
   "src/wire/ring.ts",
   "src/actor/threads/control.ts",
+  "src/store/database/client-id-filter.ts",
+  "src/store/database/database-probe-main.ts",
 ];
 
 /** What alone may throw dice in the core: nothing that is decided depends on them. */

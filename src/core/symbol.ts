@@ -40,6 +40,7 @@ import { blank, type Message, type MessageOf } from "./protocol/message-schema.t
 import { refuse } from "./protocol/refusals.ts";
 import * as replies from "./protocol/replies.ts";
 import { MarkSettlement } from "./settlement/mark-settlement.ts";
+import type { PastClientIds } from "./state/client-ids.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
@@ -110,10 +111,17 @@ export class SymbolActor implements Actor {
   private readonly liquidations = new Liquidations(this.settlement);
   private readonly selfCheck = new SelfCheck();
 
-  constructor(instrument: Instrument, marginTable: MarginTable, settings?: SymbolSettings) {
+  /** `pastIds`: the client order ids that load() will not get; null = it gets all. */
+  constructor(
+    instrument: Instrument,
+    marginTable: MarginTable,
+    settings?: SymbolSettings,
+    pastIds: PastClientIds | null = null,
+  ) {
     this.actorId = instrument.id;
     this.marginTable = marginTable;
     this.state = new SymbolState(instrument, marginTable);
+    this.state.clientIds.past = pastIds;
     if (settings !== undefined) this.state.maxIndexAgeMs = Math.min(this.state.maxIndexAgeMs, settings.maxIndexAgeMs);
     const checks = new OrderChecks(this.state);
     const margin = new MarginReservation(this.state);

@@ -1,6 +1,8 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { SettingTooLowError } from "../core/base/setting-too-low.ts";
+import { DEFAULT_MAP_BYTES } from "../store/database/database.ts";
 import { makeLockFile } from "../store/database/database-lock.ts";
+import { requireAddressSpace } from "../store/files/address-space.ts";
 import { databaseOf } from "../store/files/data-folder.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/files/lock.ts";
 import { GROUP_AND_OTHERS } from "../store/files/permissions.ts";
@@ -17,6 +19,9 @@ const REFUSED = 2;
 
 const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError, SettingTooLowError, NewerVersionError];
 
+/** Address space for the rest of a command. */
+const OTHER_BYTES = 16 * 2 ** 30;
+
 const BACKUP_HINT = "`perpd backup` can copy a running exchange";
 
 /** The operator's commands on a data folder. */
@@ -24,6 +29,7 @@ export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" 
 
 /** Runs the command, prints the result or the reason of a failure, and resolves with the exit code. */
 export async function operate(invocation: OperateInvocation): Promise<number> {
+  requireAddressSpace(DEFAULT_MAP_BYTES + OTHER_BYTES);
   process.umask(GROUP_AND_OTHERS);
   for (const output of [process.stdout, process.stderr]) output.on("error", ignoreClosedPipe);
   try {

@@ -34,8 +34,9 @@ export async function checkDatabase(dir: string, databaseDir: string): Promise<D
 /** As checkDatabase(), within this process. */
 export function readEverything(dir: string): DatabaseSummary {
   const database = openDatabase(dir, { readOnly: true });
-  const tables = Object.values(database).filter((value) => value instanceof Table);
-  const missing = tables.find(({ lmdb }) => lmdb === undefined);
+  const declared = Object.values(database).filter((value) => value instanceof Table);
+  const tables = declared.filter((table) => table.exists || table !== database.pastRows);
+  const missing = tables.find(({ exists }) => !exists);
   if (missing !== undefined)
     throw isOlder(database) ? madeByOlder(dir) : new DamagedError(`table ${missing.name}: missing`);
   requireSameExchange(database);
@@ -51,7 +52,7 @@ export function readEverything(dir: string): DatabaseSummary {
 
 /** A start creates missing tables. If only older versions have written, a missing table is new and not lost. */
 const isOlder = ({ genesisRecords, index }: Database): boolean =>
-  [genesisRecords, index].every((table) => table.lmdb !== undefined && table.isOlder());
+  [genesisRecords, index].every((table) => table.exists && table.isOlder());
 
 function madeByOlder(dir: string): RefusedError {
   const advice = "use the version that wrote it, or start and stop this version on it once";

@@ -92,6 +92,20 @@ test("an error of a full disk names the file that could not be written", { skip:
   }
 });
 
+test("too little address space is told in words by each command", { skip: process.platform !== "linux" }, () => {
+  const dir = join(folder, "no-room");
+  for (const command of ["start --port 0 --data", "verify"]) {
+    const script = `ulimit -v 8000000 && exec "$0" "$1" ${command} "$2"`;
+    const { status, stderr } = spawnSync("sh", ["-c", script, process.execPath, MAIN, dir], { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^perpd cannot start: the limit of address space is 7\.6 GiB, and [\d.]+ GiB are needed\. .*ulimit -v/,
+    );
+  }
+  assert.ok(!fs.existsSync(dir));
+});
+
 test("a copy cannot be made within its source", async () => {
   const link = join(folder, "link");
   fs.symlinkSync(data, link);

@@ -12,7 +12,9 @@ import { LedgerActor, type LedgerSettings } from "../../src/core/ledger/ledger.t
 import type { Actor } from "../../src/core/protocol/actor.ts";
 import type { Instrument } from "../../src/core/protocol/instrument.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
+import { ClientIdFilter } from "../../src/store/database/client-id-filter.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { findPastIds, PastIdReader, type SharedPastIds } from "../../src/store/database/past-client-ids.ts";
 import { Snapshots } from "../../src/store/database/snapshots.ts";
 import type { Files } from "../../src/store/files/files.ts";
 import { Indexer } from "../../src/store/indexer/indexer.ts";
@@ -121,6 +123,8 @@ export class Machine {
       onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
     });
     control.indexed = indexer.indexedSequence;
+    const found = findPastIds(database, actorIds);
+    const pastIds = { ...found, filter: ClientIdFilter.allocate(found.count) };
     this.storeWorker = new StoreWorker({
       indexer: tampering.indexer?.(indexer, control) ?? indexer,
       control,
@@ -185,10 +189,10 @@ export class Machine {
       );
       const snapshots = tampering.snapshots?.(new Snapshots(database)) ?? new Snapshots(database);
       const actors = pinned[i]!.map((actorId) => {
-        const actor = this.newActor(actorId, own, snapshots);
+        const actor = this.newActor(actorId, own, snapshots, pastIds);
         return tampering.actor?.(actor) ?? actor;
       });
-      const lastTime = recover(actors, snapshots, LOG_FOLDER, control, files);
+      const lastTime = recover(actors, snapshots, LOG_FOLDER, control, files, pastIds);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
         ...{ worker: i, actors, marginTable: own, sums: tableOf(sums), clock, monotonic },
@@ -304,10 +308,12 @@ export class Machine {
     this.rebuild.step();
   }
 
-  private newActor(actorId: number, marginTable: MarginTable, snapshots: Snapshots): Actor {
-    const { instruments, ledger } = this.options;
+  private newActor(actorId: number, marginTable: MarginTable, snapshots: Snapshots, pastIds: SharedPastIds): Actor {
+    const { instruments, ledger, database } = this.options;
     if (actorId === LEDGER) return new LedgerActor(ledger, marginTable, snapshots.readerOf(LEDGER));
-    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, marginTable);
+    const instrument = instruments.find(({ id }) => id === actorId) as Instrument;
+    const past = new PastIdReader(database, pastIds).of(actorId);
+    return new SymbolActor(instrument, marginTable, undefined, past);
   }
 }
 

@@ -1,8 +1,15 @@
 import { LEDGER } from "../../src/core/base/enums.ts";
+import type { Actor } from "../../src/core/protocol/actor.ts";
 import { OrderClosed, Traded } from "../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { ClientIdRow } from "../../src/core/protocol/snapshot-schema.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
 import type { Tampering } from "./machine.ts";
+
+function withoutPast(actor: Actor): Actor {
+  if (actor instanceof SymbolActor) actor.state.clientIds.past = null;
+  return actor;
+}
 
 /** Deliberate faults that the auditor must find. Only tests can switch them on. */
 export const MUTANTS: Record<string, Tampering> = {
@@ -26,7 +33,8 @@ export const MUTANTS: Record<string, Tampering> = {
   "recovery applies the last transactions of a snapshot twice": {
     snapshots: (real) =>
       changed(real, {
-        load: (actorId, visit) => Math.max(0, real.load(actorId, visit) - (actorId === LEDGER ? 10 : 0)),
+        load: (actorId, visit, through) =>
+          Math.max(0, real.load(actorId, visit, through) - (actorId === LEDGER ? 10 : 0)),
       }),
   },
   "snapshots lose client order ids": {
@@ -37,7 +45,9 @@ export const MUTANTS: Record<string, Tampering> = {
             if (row.type !== ClientIdRow.code) visit(table, key, row);
           }),
       }),
+    actor: withoutPast,
   },
+  "symbols do not find client order ids that the start left on disk": { actor: withoutPast },
   "the ledger does not find references that have left its memory": {
     snapshots: (real) => changed(real, { readerOf: () => ({ find: () => undefined }) }),
   },

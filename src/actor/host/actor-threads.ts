@@ -3,6 +3,7 @@ import type { Config } from "../../config.ts";
 import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
+import type { SharedPastIds } from "../../store/database/past-client-ids.ts";
 import { allocateRing, type Doorbell, RingProducer } from "../../wire/ring.ts";
 import type { EngineClient } from "../engine/engine-client.ts";
 import type { ActorTask } from "../threads/actor-main.ts";
@@ -40,6 +41,7 @@ export interface ActorThreadsOptions {
   readonly store: SharedArrayBuffer;
   /** The module that the threads run: a name in workers/ or a URL. */
   readonly entry: string;
+  readonly pastIds: SharedPastIds;
   /** How often threads are checked for a hang, in ms. Default: every second. */
   readonly watchEveryMs?: number | undefined;
   onRebuild(note: RebuildNote): void;
@@ -120,7 +122,7 @@ export class ActorThreads {
   }
 
   private spawn(worker: number, isReplacement: boolean): { commands: RingProducer; spawned: Spawned } {
-    const { config, control, marginTable, journalDoorbell, workers, entry } = this.options;
+    const { config, control, marginTable, journalDoorbell, workers, entry, pastIds } = this.options;
     const { actorIds, out, doorbell } = must(workers[worker], "worker");
     const commands = allocateRing(config.ringBytes);
     const task: Omit<ActorTask, "port" | "control" | "doorbell"> = {
@@ -141,6 +143,7 @@ export class ActorThreads {
         withdrawalAddressHoldMs: config.withdrawalAddressHoldMs,
       },
       symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
+      pastIds,
       snapshotIntervalMs: config.snapshotIntervalMs,
     };
     const spawned = spawnThread<ActorTask>(entry, control, doorbell, task, (error) => this.died(worker, error));

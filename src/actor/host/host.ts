@@ -4,10 +4,13 @@ import { NO_STRIPE } from "../../core/accounts/margin-memory.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
+import { ClientIdFilter } from "../../store/database/client-id-filter.ts";
+import { NO_PAST_IDS, type SharedPastIds } from "../../store/database/past-client-ids.ts";
+import { checkPastRows } from "../../store/database/past-rows-check.ts";
 import { databaseFileOf, logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom, type FreeRoom } from "../../store/files/disk-room.ts";
 import { DISK, type FileIdentity, requireSameFile } from "../../store/files/files.ts";
-import { readGenesis } from "../../store/files/genesis.ts";
+import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
 import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { EngineClient } from "../engine/engine-client.ts";
@@ -59,12 +62,16 @@ export class Host extends EngineClient {
   onDiskRoom: (free: FreeRoom) => void = () => {};
   /** Called when a segment of the log is no longer needed and cannot be removed. */
   onSegmentKept: (reason: string) => void = () => {};
+  /** Called when the rows that the start has left on disk could not be checked. */
+  onCheckNotDone: (reason: string) => void = () => {};
   /** Called when `isStalled` changes. */
   onStall: () => void = () => {};
   /** Called when an actor thread dies, and when all of its actors have been rebuilt. */
   onRebuild: (note: RebuildNote) => void = () => {};
   /** The torn tail that the start has cut off the log, or null. */
   logTruncation: LogTruncation | null = null;
+  /** Client order ids that are on disk only. */
+  pastIds: SharedPastIds = { ...NO_PAST_IDS, filter: ClientIdFilter.allocate(0) };
 
   private readonly config: Config;
   private readonly options: HostOptions;
@@ -80,6 +87,7 @@ export class Host extends EngineClient {
   private readonly disk: DiskRoom;
   private readonly logStall = new StallWatch(LOG_STALL_CHECKS);
   private readonly historyStall = new StallWatch(HISTORY_STALL_CHECKS);
+  private endCheck: () => void = () => {};
   /** The database that is open. */
   private databaseFile: FileIdentity | null = null;
   private ticker: NodeJS.Timeout | null = null;
@@ -131,7 +139,8 @@ export class Host extends EngineClient {
       );
     }
     // The store first: it knows through which sequence the log must exist.
-    const storedThrough = await host.startStore();
+    const { storedThrough, pastIds } = await host.startStore();
+    host.pastIds = { ...pastIds, filter: ClientIdFilter.allocate(pastIds.count) };
     await host.startJournal(storedThrough);
     await host.startActors(onProgress);
     return host;
@@ -140,6 +149,7 @@ export class Host extends EngineClient {
   /** Starts the clock of the actors. Call it when everything else is ready. */
   startTicking(): void {
     this.ticker = setInterval(() => this.tick(), this.config.tickMs);
+    this.checkPastRows();
     this.diskWatch = setInterval(() => {
       try {
         this.watchDisk();
@@ -153,6 +163,7 @@ export class Host extends EngineClient {
   /** Answers the requests on their way, then stops the threads in the order in which data flows. Loses nothing durable. */
   async stop(): Promise<void> {
     this.stopping = true;
+    this.endCheck();
     for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
     const deadline = performance.now() + DRAIN_BEFORE_STOP_MS;
     while (this.inFlight > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -161,6 +172,16 @@ export class Host extends EngineClient {
     await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);
     this.drain(Number.POSITIVE_INFINITY);
     await stopThreads(control, STOP_STORE, store === null ? [] : [store]);
+  }
+
+  /** Checks what the start has left on disk. */
+  private checkPastRows(): void {
+    const { config, pastIds } = this;
+    if (pastIds.count === 0) return;
+    this.endCheck = checkPastRows(config.data, pastIds, (error) => {
+      if (error instanceof DatabaseCorruptError) this.onFatal(error);
+      else if (error !== null) this.onCheckNotDone(error.message);
+    });
   }
 
   private watchDisk(): void {
@@ -175,8 +196,7 @@ export class Host extends EngineClient {
     if (this.isStalled !== wasStalled) this.onStall();
   }
 
-  /** Returns the last sequence that the database depends on. */
-  private async startStore(): Promise<number> {
+  private async startStore(): Promise<StoreReady> {
     const { config, storeDoorbell } = this;
     const { thread, ready } = this.spawn<StoreTask>("store", storeDoorbell, {
       dataDir: config.data,
@@ -189,13 +209,13 @@ export class Host extends EngineClient {
       minFreeBytes: config.minFreeBytes / 2,
     });
     this.store = thread;
-    const { storedThrough } = await ready<StoreReady>();
+    const stored = await ready<StoreReady>();
     this.databaseFile = DISK.statSync(databaseFileOf(config.data));
     thread.port.on("message", (message: StoreMessage) => {
       if (message === "indexed") this.awaitIndex();
       else this.onSegmentKept(message.segmentKept);
     });
-    return storedThrough;
+    return stored;
   }
 
   private async startJournal(protectedThrough: number): Promise<void> {
@@ -219,13 +239,14 @@ export class Host extends EngineClient {
   }
 
   private async startActors(onProgress: (progress: Progress) => void): Promise<void> {
-    const { config, control, marginTable, workers, journalDoorbell, options, store, journal } = this;
+    const { config, control, marginTable, workers, journalDoorbell, options, store, journal, pastIds } = this;
     const actorThreads = new ActorThreads({
       ...{ config, control, marginTable, workers, journalDoorbell },
       engine: this,
       front: this.frontRing,
       store: this.storeRing,
       entry: options.actorEntry ?? "actor",
+      pastIds,
       watchEveryMs: options.watchEveryMs,
       onRebuild: (note) => this.onRebuild(note),
       onFatal: (error) => this.onFatal(error),

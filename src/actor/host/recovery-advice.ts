@@ -1,8 +1,8 @@
 import { DatabaseCorruptError } from "../../store/files/genesis.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
 
-const ADVICE =
-  "perpd has changed nothing. Run `perpd verify DIR` to check the folder, or `perpd restore BACKUP DIR` to restore a backup.";
+export const RECOVERY_ADVICE =
+  "Run `perpd verify DIR` to check the folder, or `perpd restore BACKUP DIR` to restore a backup.";
 
 /**
  * Wraps `run` so that its corruption errors also say what to do. The advice is part of the message, because only the
@@ -16,7 +16,7 @@ export function withRecoveryAdvice<Task, Result>(
       return await run(task);
     } catch (error) {
       if (!(error instanceof DatabaseCorruptError || error instanceof LogCorruptError)) throw error;
-      throw new Error(`${error.message}\n${ADVICE}`);
+      throw new Error(`${error.message}\nperpd has changed nothing. ${RECOVERY_ADVICE}`);
     }
   };
 }

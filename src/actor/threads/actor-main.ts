@@ -6,8 +6,10 @@ import type { Actor } from "../../core/protocol/actor.ts";
 import { compileInstrument, type InstrumentConfig } from "../../core/protocol/instrument.ts";
 import { SymbolActor, type SymbolSettings } from "../../core/symbol.ts";
 import { openDatabase } from "../../store/database/database.ts";
+import { PastIdReader, type SharedPastIds } from "../../store/database/past-client-ids.ts";
 import { Snapshots } from "../../store/database/snapshots.ts";
 import { logOf } from "../../store/files/data-folder.ts";
+import { DISK } from "../../store/files/files.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { ActorWorker } from "./actor-worker.ts";
 import { Control } from "./control.ts";
@@ -32,6 +34,7 @@ export interface ActorTask extends ThreadTask {
   instruments: InstrumentConfig[];
   ledger: LedgerSettings;
   symbols: SymbolSettings;
+  pastIds: SharedPastIds;
   snapshotIntervalMs: number;
 }
 
@@ -45,15 +48,14 @@ export async function runActors(task: ActorTask, wrap: (actor: Actor) => Actor =
   marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
   const database = openDatabase(task.dataDir, { readOnly: true });
   const snapshots = new Snapshots(database);
+  const pastIds = new PastIdReader(database, task.pastIds);
   const actors = task.actorIds.map((actorId): Actor => {
     if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable, snapshots.readerOf(LEDGER)));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
-    return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
+    return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols, pastIds.of(actorId)));
   });
-  const notBefore = recover(actors, snapshots, logOf(task.dataDir), control);
-  // Only the ledger reads it again.
-  if (!task.actorIds.includes(LEDGER)) void database.close();
+  const notBefore = recover(actors, snapshots, logOf(task.dataDir), control, DISK, task.pastIds);
   const worker = new ActorWorker({
     worker: task.worker,
     actors,
@@ -71,6 +73,6 @@ export async function runActors(task: ActorTask, wrap: (actor: Actor) => Actor =
   });
   task.port.postMessage("ready");
   await worker.run();
-  if (task.actorIds.includes(LEDGER)) void database.close();
+  void database.close();
   task.port.close();
 }

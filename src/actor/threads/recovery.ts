@@ -1,4 +1,6 @@
 import type { Actor } from "../../core/protocol/actor.ts";
+import type { Message } from "../../core/protocol/message-schema.ts";
+import { NO_PAST_IDS, type PastIds } from "../../store/database/past-client-ids.ts";
 import type { Snapshots } from "../../store/database/snapshots.ts";
 import { DISK, type Files } from "../../store/files/files.ts";
 import { LogReader } from "../../store/log/log-reader.ts";
@@ -11,7 +13,8 @@ const RECORDS_PER_STEP = 10_000;
 
 /**
  * Recovers actors: loads their snapshots and applies the log's tail with the same `apply` that deciding transactions
- * use. Decides nothing again. Returns the time of the last transaction found, in ms: no later transaction is earlier.
+ * use. Decides nothing again. Leaves `pastIds` on disk. Returns the time of the last transaction found, in ms: no later
+ * transaction is earlier.
  */
 export function recover(
   actors: readonly Actor[],
@@ -19,13 +22,15 @@ export function recover(
   logDir: string,
   control: Control,
   files: Files = DISK,
+  pastIds: PastIds = NO_PAST_IDS,
 ): number {
   const byId = new Map<number, { actor: Actor; through: number }>();
   const end = control.durable;
   let from = end;
   let lastTime = 0;
   for (const actor of actors) {
-    const through = snapshots.load(actor.actorId, (table, key, row) => actor.load(table, key, row));
+    const visit = (table: string, key: number | string, row: Message): void => actor.load(table, key, row);
+    const through = snapshots.load(actor.actorId, visit, pastIds.through.get(actor.actorId));
     control.setStoredSnapshotOf(actor.actorId, through);
     lastTime = Math.max(lastTime, snapshots.timeOf(actor.actorId));
     byId.set(actor.actorId, { actor, through });

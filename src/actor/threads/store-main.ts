@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { compileInstrument, type InstrumentConfig } from "../../core/protocol/instrument.ts";
 import { openDatabase } from "../../store/database/database.ts";
+import { findPastIds, type PastIds } from "../../store/database/past-client-ids.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
@@ -31,6 +32,7 @@ export interface StoreTask extends ThreadTask {
 export interface StoreReady {
   /** See Indexer.storedThrough. */
   storedThrough: number;
+  pastIds: PastIds;
 }
 
 /** Posted by the store thread later: after a commit, or the reason why a segment that is not needed cannot be removed. */
@@ -61,7 +63,8 @@ export async function runStore(task: StoreTask): Promise<void> {
   });
   control.indexed = indexer.indexedSequence;
   for (const actorId of task.actorIds) control.setStoredSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
-  task.port.postMessage({ storedThrough: indexer.storedThrough } satisfies StoreReady);
+  const pastIds = findPastIds(database, task.actorIds);
+  task.port.postMessage({ storedThrough: indexer.storedThrough, pastIds } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker: StoreWorker = new StoreWorker({
     ...{ indexer, control, input, frontDoorbell },

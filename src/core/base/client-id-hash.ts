@@ -6,6 +6,8 @@ const CODES = 1 << CODE_BITS;
 const ACCOUNT_CHARS = 5;
 /** A client order id has 36 characters at most. */
 const TEXT_CHARS = 36;
+/** The number of random words behind a hash. */
+export const CLIENT_ID_HASH_WORDS = (ACCOUNT_CHARS + TEXT_CHARS) * CODES;
 
 /**
  * A 32-bit hash of account and client order id: the XOR of one random word per character and place (simple tabulation
@@ -13,7 +15,12 @@ const TEXT_CHARS = 36;
  * same hash, and slow down each search. The results of a search do not depend on the hash.
  */
 export class ClientIdHash {
-  private readonly words = randomFillSync(new Int32Array((ACCOUNT_CHARS + TEXT_CHARS) * CODES));
+  private readonly words: Int32Array;
+
+  /** Equal words give equal hashes. By default they are new. */
+  constructor(words: Int32Array = randomFillSync(new Int32Array(CLIENT_ID_HASH_WORDS))) {
+    this.words = words;
+  }
 
   of(accountId: number, clientOrderId: string): number {
     const { words } = this;

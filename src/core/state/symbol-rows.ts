@@ -32,7 +32,7 @@ import type { SymbolState } from "./symbol-state.ts";
 
 // Tables load in the order of their names. That matters once: terms come before their orders.
 const CANCEL_SWITCHES = "cancelSwitches";
-const CLIENT_IDS = "clientIds";
+export const CLIENT_IDS = "clientIds";
 const INDEX_RANGE = "indexRange";
 const MARGIN_REFERENCES = "marginReferences";
 const ORDER_TERMS = "orderTerms";
@@ -258,6 +258,7 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots, row.createdAt);
   orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
   orders.setClientOrderId(slot, row.clientOrderId);
+  if (row.clientOrderId !== "") state.clientIds.loadOpen(row.orderId);
   const loaded = state.terms.takeLoaded(serial);
   if (loaded === undefined) rest(state, slot, row);
   else {

@@ -1,5 +1,6 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { ClientIdHash } from "../../core/base/client-id-hash.ts";
+import { idToInstrumentId } from "../../core/base/enums.ts";
 import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { ReadClientIds } from "../../core/protocol/commands.ts";
@@ -23,6 +24,11 @@ const TIME = 1;
 const INSTRUMENT = 2;
 const WIDTH = 3;
 
+/** See PastIdReader. */
+export interface PastUses {
+  find(accountId: number, clientOrderId: string): { readonly orderId: number; readonly time: TimeMs } | null;
+}
+
 /**
  * Remembers the symbol on which each client order id was used. An id names one order of its account across all symbols. Each
  * symbol remembers its own ids exactly and durably; this class prevents the use of one id on two symbols. A load test uses
@@ -34,16 +40,21 @@ export class ClientOrderIds {
   private readonly hashes = new ClientIdHash();
   private readonly checks = new ClientIdHash();
   private readonly maxIds: number;
+  /** Ids that the symbols have left on disk. */
+  private readonly past: PastUses;
+  /** The last id that `past` did not have. An order asks twice. */
+  private unknown = { accountId: 0, clientOrderId: "" };
   private now: TimeMs = 0;
 
-  private constructor(engine: Engine, maxIds: number) {
+  private constructor(engine: Engine, past: PastUses, maxIds: number) {
     this.maxIds = maxIds;
+    this.past = past;
     engine.onReleased((transaction) => this.fold(transaction));
   }
 
-  /** Resolves when the ids of every symbol were read. */
-  static async open(engine: Engine, maxIds = MAX_IDS): Promise<ClientOrderIds> {
-    const ids = new ClientOrderIds(engine, maxIds);
+  /** Resolves when the ids were read that symbols have in memory. */
+  static async open(engine: Engine, past: PastUses, maxIds = MAX_IDS): Promise<ClientOrderIds> {
+    const ids = new ClientOrderIds(engine, past, maxIds);
     for (const { id } of engine.instruments) {
       for (let from: number | null = 0; from !== null; ) {
         const command = { type: ReadClientIds.code, from } as const;
@@ -92,7 +103,7 @@ export class ClientOrderIds {
   /** An order that held the id has arrived. An unused id is free when no order holds it any more. */
   release(accountId: number, clientOrderId: string): void {
     const { rows } = this;
-    const row = this.find(accountId, clientOrderId);
+    const row = this.findLoaded(accountId, clientOrderId);
     if (row !== NO_ROW && rows.get(row, TIME) < 0) rows.set(row, TIME, rows.get(row, TIME) + 1);
   }
 
@@ -102,13 +113,16 @@ export class ClientOrderIds {
   }
 
   private rowOf(accountId: number, clientOrderId: string, now: TimeMs): number {
-    const { rows } = this;
     this.now = Math.max(this.now, now);
     const known = this.find(accountId, clientOrderId);
     if (known !== NO_ROW) return known;
     this.forget();
-    const row = rows.append(this.hashes.of(accountId, clientOrderId));
-    rows.set(row, CHECK, this.checks.of(accountId, clientOrderId));
+    return this.append(accountId, clientOrderId);
+  }
+
+  private append(accountId: number, clientOrderId: string): number {
+    const row = this.rows.append(this.hashes.of(accountId, clientOrderId));
+    this.rows.set(row, CHECK, this.checks.of(accountId, clientOrderId));
     return row;
   }
 
@@ -121,6 +135,22 @@ export class ClientOrderIds {
   }
 
   private find(accountId: number, clientOrderId: string): number {
+    const row = this.findLoaded(accountId, clientOrderId);
+    if (row !== NO_ROW) return row;
+    const { unknown } = this;
+    if (unknown.clientOrderId === clientOrderId && unknown.accountId === accountId) return NO_ROW;
+    const found = this.past.find(accountId, clientOrderId);
+    if (found === null) {
+      unknown.accountId = accountId;
+      unknown.clientOrderId = clientOrderId;
+      return NO_ROW;
+    }
+    const loaded = this.append(accountId, clientOrderId);
+    this.set(loaded, idToInstrumentId(found.orderId), found.time);
+    return loaded;
+  }
+
+  private findLoaded(accountId: number, clientOrderId: string): number {
     const { rows } = this;
     let row = rows.find(this.hashes.of(accountId, clientOrderId));
     if (row === NO_ROW) return NO_ROW;

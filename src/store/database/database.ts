@@ -95,6 +95,8 @@ export class Database {
   readonly snapshotHeads: RowTable<SnapshotRecord>;
   /** [actorId, table, key] → a row of the actor's snapshot */
   readonly snapshotRows: RowTable;
+  /** The same for tables that a start does not load: see snapshots.ts. Folders of older versions lack it until a start. */
+  readonly pastRows: RowTable;
   /** "history" */
   readonly index: RowTable<IndexRecord>;
   /** orderId; every order that was open at the end of a batch */
@@ -143,6 +145,7 @@ export class Database {
     this.genesisRecords = rows("genesis");
     this.snapshotHeads = rows("snapshotHeads");
     this.snapshotRows = rows("snapshotRows");
+    this.pastRows = rows("pastRows");
     this.index = rows("index");
     this.orders = rows("orders");
     this.shortLivedOrders = new ShortLivedOrderTable("briefOrders", lmdb("briefOrders"));

@@ -167,6 +167,8 @@ export const IndexRecord = defineMessage(257, "IndexRecord", {
   clientIdRuns: json<readonly ClientIdRun[]>(),
 });
 export type IndexRecord = MessageOf<typeof IndexRecord>;
+/** Of the only row of its table. */
+export const HISTORY_INDEX_KEY = "history";
 
 /** Since when the history is kept: see history-pruner.ts. */
 export const RetentionRecord = defineMessage(270, "RetentionRecord", {

@@ -70,6 +70,11 @@ export class Table {
     this.crcOfName = crc32(`${name} `);
   }
 
+  /** False in a database that is open for reading, if only older versions have written to it. */
+  get exists(): boolean {
+    return this.lmdb !== undefined;
+  }
+
   /** The checksum of the table's name and the key as JSON, with which that of the rows begins. */
   crcOf(key: Key): number {
     return crc32(typeof key === "number" ? String(key) : JSON.stringify(key), this.crcOfName);
@@ -107,24 +112,50 @@ export class Table {
   /**
    * Reads every value and returns the number of values. Throws DatabaseCorruptError if a value is damaged, if keys are missing
    * or out of order, or if a value is not found by its key. LMDB's inner pages hold copies of keys without checksums, so a
-   * search may fail although a walk finds the value.
+   * search may fail although a walk finds the value. `onValue` is called for each value.
    */
-  verify(): number {
+  verify(onValue: () => void = () => {}): number {
     let rows = 0;
-    let before: Key | null = null;
-    this.eachValue({}, (key) => {
+    this.verifyAfter(null, Number.POSITIVE_INFINITY, () => {
+      rows++;
+      onValue();
+    });
+    this.requireAll(rows);
+    return rows;
+  }
+
+  /**
+   * As verify(), for the next `most` values after a key; null = from the first on. Returns the key of the last value; null = there
+   * is none. A long check calls it again and again, each time with a new read transaction: an old one keeps pages from being
+   * reused.
+   */
+  verifyAfter(after: Key | null, most: number, visit: (key: Key, rows: Uint8Array) => void): Key | null {
+    let last: Key | null = null;
+    let before = after;
+    let left = most;
+    this.eachValue(after === null ? {} : { start: after }, (key, rows) => {
+      // The range begins with `after`, unless it was removed meanwhile.
+      if (last === null && after !== null && !isBefore(after, key) && !isBefore(key, after)) return true;
       if (before !== null && !isBefore(before, key))
         throw this.corrupt(key, `out of order, after ${JSON.stringify(before)}`);
       before = key;
+      last = key;
       if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the value exists but is not found by its key");
-      rows++;
-      return true;
+      visit(key, rows);
+      return --left > 0;
     });
+    return last;
+  }
+
+  /** Counts the keys that a walk finds. Throws DatabaseCorruptError unless they are as many as LMDB has noted. */
+  requireAllKeys(): void {
+    this.requireAll(this.lmdb.getKeysCount({}));
+  }
+
+  private requireAll(rows: number): void {
     const { entryCount } = this.lmdb.getStats() as { entryCount: number };
-    if (rows !== entryCount) {
+    if (rows !== entryCount)
       throw new DatabaseCorruptError(`table ${this.name}: ${rows} of ${entryCount} rows can be found`);
-    }
-    return rows;
   }
 
   /** Whether all values were written by older versions of the program. */

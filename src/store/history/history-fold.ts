@@ -18,7 +18,13 @@ import {
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Database } from "../database/database.ts";
-import { DeficitRecord, IndexRecord, OperatorActRecord, TradeRecord } from "../database/history-schema.ts";
+import {
+  DeficitRecord,
+  HISTORY_INDEX_KEY,
+  IndexRecord,
+  OperatorActRecord,
+  TradeRecord,
+} from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { CandleFold } from "./candle-fold.ts";
@@ -29,7 +35,6 @@ import { OrderFold } from "./order-fold.ts";
 import { PositionFold } from "./position-fold.ts";
 import { TransferFold } from "./transfer-fold.ts";
 
-const INDEX_KEY = "history";
 // The largest chunks stay below 4 KB.
 const TRADES_PER_CHUNK = 60;
 const DEFICITS_PER_CHUNK = 60;
@@ -159,7 +164,7 @@ export class HistoryFold {
     this.positions.flush(batch);
     this.index.sequence = this.position.sequence;
     this.index.clock = this.position.clock;
-    batch.put(database.index, INDEX_KEY, this.index);
+    batch.put(database.index, HISTORY_INDEX_KEY, this.index);
     database.commit(batch);
     this.orders.trimCache();
     this.positions.trimCache();
@@ -205,7 +210,9 @@ export class HistoryFold {
 
 /** How far the index has come; its beginning where there is none. */
 export function readIndex(database: Database): IndexRecord {
-  return database.index.get(INDEX_KEY) ?? { ...blank(IndexRecord), firstTrackedAccount: FIRST_CUSTOMER_ACCOUNT };
+  return (
+    database.index.get(HISTORY_INDEX_KEY) ?? { ...blank(IndexRecord), firstTrackedAccount: FIRST_CUSTOMER_ACCOUNT }
+  );
 }
 
 const toRecord = (trade: PublicTrade): TradeRecord => ({ type: TradeRecord.code, ...trade });

@@ -4,15 +4,18 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { LEDGER } from "../../../src/core/base/enums.ts";
+import type { PlacedOrder } from "../../../src/client/types.ts";
+import { idToInstrumentId, LEDGER } from "../../../src/core/base/enums.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { SnapshotRecord } from "../../../src/store/database/history-schema.ts";
+import { clientIdKey } from "../../../src/store/database/past-client-ids.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import { verifyLog } from "../../../src/store/log/log-scan.ts";
 import { encodeHeader, openSegment } from "../../../src/store/log/log-segment.ts";
+import { Api } from "../support/api.ts";
 import { openKey } from "../support/keys.ts";
 import { startAndFail, startServer } from "../support/server.ts";
-import { openTrader } from "../support/trader.ts";
+import { Operator, openTrader, type Trader } from "../support/trader.ts";
 
 /** What a person reads who starts the exchange on a folder that is damaged. */
 
@@ -20,11 +23,23 @@ const root = fs.mkdtempSync(join(tmpdir(), "perpd-damaged-"));
 const sound = join(root, "sound");
 const dataFile = "database/data.mdb";
 
+/** Of the sound folder. */
+let trader: Trader;
+let orderId = "";
+const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "40000", quantity: "0.001" } as const;
+const first = { ...order, clientOrderId: "first" };
+
 before(async () => {
   fs.mkdirSync(sound);
   const server = await startServer({ dataFolder: sound });
   try {
-    await openKey(server, await openTrader(server, "100"), ["READ"]);
+    trader = await openTrader(server, "1000");
+    await openKey(server, trader, ["READ"]);
+    await new Operator(server).setIndex("BTC-PERP", "50000");
+    orderId = (await trader.place(first)).orderId;
+    await trader.cancel(orderId);
+    // A start reads the last id.
+    await trader.cancel((await trader.place({ ...order, clientOrderId: "last" })).orderId);
     assert.equal((await server.stop()).code, 0);
   } finally {
     await server.dispose();
@@ -125,6 +140,9 @@ test("a torn end of the log is cut off and logged once, and the exchange starts"
   });
   const server = await startServer({ dataFolder: dir });
   t.after(() => server.dispose());
+  // The client's reply was lost. Its id is in no memory.
+  const retry = await new Api(server.url, trader.token).call<PlacedOrder>(200, "POST", "/orders", first);
+  assert.deepEqual([retry.duplicate, retry.orderId, retry.status], [true, orderId, "CANCELED"]);
   const told = () => server.stderr.split("\n").filter((line) => line.includes("cut off a torn record"));
   const [line = "{}"] = told();
   const { segment: name, sequence, bytes } = JSON.parse(line) as Record<string, unknown>;
@@ -133,4 +151,22 @@ test("a torn end of the log is cut off and logged once, and the exchange starts"
   await server.stop();
   await server.start();
   assert.equal(told().length, 1);
+});
+
+test("a damaged row that the start has not read stops the exchange soon after, and is named", async (t) => {
+  const dir = join(root, "past");
+  fs.cpSync(sound, dir, { recursive: true });
+  const database = openDatabase(dir);
+  const key = clientIdKey(idToInstrumentId(Number(orderId)), Number(orderId));
+  const value = Buffer.from(database.pastRows.lmdb.getBinary(key) as Buffer);
+  value.writeUInt8(value.readUInt8(value.length - 1) ^ 1, value.length - 1);
+  database.pastRows.lmdb.putSync(key, value);
+  await database.close();
+  const server = await startServer({ dataFolder: dir });
+  t.after(() => server.dispose());
+  assert.equal((await server.exit()).code, 1);
+  assert.match(
+    server.stderr,
+    /table pastRows, key \[\d+,\\"clientIds\\",\d+\]: wrong checksum; Run `perpd verify DIR`/,
+  );
 });

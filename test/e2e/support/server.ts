@@ -137,6 +137,11 @@ export class TestServer {
     return this.exited;
   }
 
+  /** Waits until the server ends by itself. */
+  exit(): Promise<Exit> {
+    return this.exited;
+  }
+
   /** Kills the server with SIGKILL. */
   async kill(): Promise<void> {
     this.child?.kill("SIGKILL");

@@ -5,7 +5,7 @@ import { ConditionalOrderPlaced, OrderPlaced } from "../../../src/core/protocol/
 import type { ClientIdList as Page } from "../../../src/core/protocol/payloads.ts";
 import { BatchItemEnd, ClientIdsPage, Done, Refused } from "../../../src/core/protocol/replies.ts";
 import type { ApiError } from "../../../src/front/common/errors.ts";
-import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts";
+import { ClientOrderIds, type PastUses } from "../../../src/front/exchange/client-order-ids.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
@@ -18,9 +18,9 @@ const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
 /** The ids of an engine whose symbols remember only these, and trading on that engine. */
-async function open(most?: number, remembered: readonly Page["ids"][] = []) {
+async function open(most?: number, remembered: readonly Page["ids"][] = [], past: PastUses = { find: () => null }) {
   const engine = new ScriptedEngine();
-  const opening = ClientOrderIds.open(engine, most);
+  const opening = ClientOrderIds.open(engine, past, most);
   for (const i of engine.instruments.keys()) {
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(engine.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
@@ -156,4 +156,25 @@ test("an id stays with its symbol while any order with it is on its way", async 
   engine.lose();
   refuse();
   assert.equal(owner(), 2, "one was placed");
+});
+
+test("an id that a symbol has left on disk belongs to it for a day, and an unknown one is searched for once", async () => {
+  const searches: string[] = [];
+  const now = Date.now();
+  const left = new Map([
+    ["young", { orderId: 256 + 2, time: now - 1000 }],
+    ["old", { orderId: 512 + 2, time: now - DAY_MS - 1000 }],
+  ]);
+  const find = (accountId: number, clientOrderId: string) => {
+    searches.push(clientOrderId);
+    return accountId === 16 ? (left.get(clientOrderId) ?? null) : null;
+  };
+  const { clientOrderIds: ids } = await open(undefined, [], { find });
+  assert.equal(ids.ownerOf(16, "young"), 2);
+  assert.equal(ids.ownerOf(17, "young"), 0);
+  assert.equal(ids.hold(16, "young", 1, now), false);
+  assert.equal(ids.hold(16, "old", 1, now), true);
+  assert.equal(ids.ownerOf(16, "new"), 0);
+  assert.equal(ids.hold(16, "new", 1, now), true);
+  assert.deepEqual(searches, ["young", "young", "old", "new"]);
 });
