@@ -20,7 +20,7 @@ export const TAGS: Readonly<Record<string, string>> = {
 
 export const CONVENTIONS = `Decimals are strings: digits with at most one point, without an exponent. A minus appears only
 where an amount may be negative. Times are integer milliseconds since the epoch; ids are strings. Requests with unknown fields
-are refused. Answers may get new fields: ignore fields that you do not know. When you get a reply, its content is on disk, and
+are refused. A field of a request that is null counts as left out. Answers may get new fields: ignore fields that you do not know. When you get a reply, its content is on disk, and
 every later read shows it.`;
 
 export const REST_INTRODUCTION = `${CONVENTIONS}

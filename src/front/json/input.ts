@@ -28,9 +28,11 @@ export class Input<S extends TObject> {
     this.lists = mixedListsOf(schema);
   }
 
-  /** Returns the value with its type. Throws an ApiError that names the first wrong field. */
-  check(value: unknown): Static<S> {
+  /** Returns the value with its type. A field that is null counts as left out. Throws an ApiError that names the first wrong field. */
+  check(given: unknown): Static<S> {
     this.validator ??= Compile(this.schema) as unknown as Validator;
+    if (this.validator.Check(given)) return given as Static<S>;
+    const value = withoutNulls(this.schema, given);
     if (this.validator.Check(value)) return value as Static<S>;
     for (const list of this.lists) checkMixedList(list, value);
     throw describe(this.schema, value, this.validator.Errors(value)[1]);
@@ -87,6 +89,27 @@ function checkMixedList({ field, tag, kinds }: MixedList, value: unknown): void 
       throw thrown instanceof ApiError ? thrown.within(at) : thrown;
     }
   }
+}
+
+/** A copy without the known fields that are null: programs write them for what they do not set. */
+function withoutNulls(schema: Nested, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutNulls(kindOf(schema.items ?? {}, each), each));
+  if (typeof value !== "object" || value === null) return value;
+  const { properties = {} } = schema;
+  const isKnown = (name: string): boolean => Object.hasOwn(properties, name);
+  const entries = Object.entries(value).filter(([name, each]) => each !== null || !isKnown(name));
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name, isKnown(name) ? withoutNulls(properties[name] ?? {}, each) : each]),
+  );
+}
+
+/** Of a union, the schema whose constants the value has. */
+function kindOf(schema: Nested, value: unknown): Nested {
+  const fits = ({ properties = {} }: Nested): boolean =>
+    Object.entries(properties).every(([name, { const: constant }]: [string, Nested]) =>
+      constant === undefined ? true : constant === (value as Record<string, unknown> | null)?.[name],
+    );
+  return schema.anyOf?.find(fits) ?? schema;
 }
 
 /** A query string as an object, with integers as numbers and booleans as such. Throws on repeated and unknown fields and malformed escapes. */
@@ -214,6 +237,8 @@ const pathOf = (instancePath: string): string[] =>
 
 interface Nested {
   type?: unknown;
+  const?: unknown;
+  anyOf?: Nested[];
   properties?: Record<string, TSchema>;
   items?: TSchema;
 }

@@ -91,7 +91,7 @@ test("missing, unknown, duplicate and wrongly typed fields are refused", async (
     [raw('"quantity":"1"'), "DUPLICATE_FIELD", "quantity"],
     [raw('"\\u0071uantity":"1"'), "DUPLICATE_FIELD", "quantity"],
     [{ ...ORDER, symbol: 1 }, "BAD_TYPE", "symbol"],
-    [{ ...ORDER, symbol: null }, "BAD_TYPE", "symbol"],
+    [{ ...ORDER, symbol: null }, "MISSING_FIELD", "symbol"],
     [{ ...ORDER, symbol: ["BTC-PERP"] }, "BAD_TYPE", "symbol"],
     [{ ...ORDER, symbol: { x: 1 } }, "BAD_TYPE", "symbol"],
     [{ ...ORDER, symbol: "DOGE-PERP" }, "UNKNOWN_SYMBOL", "symbol"],
@@ -171,8 +171,9 @@ test("decimals in any other form are refused", async () => {
   const texts: [unknown, ErrorCode, string][] = [];
   for (const field of ["price", "quantity"]) {
     for (const text of bad) texts.push([{ ...ORDER, [field]: text }, "BAD_NUMBER", field]);
-    for (const value of [1, 0.01, -1, 1e300, null, true, [], ["1"], { value: "1" }])
+    for (const value of [1, 0.01, -1, 1e300, true, [], ["1"], { value: "1" }])
       texts.push([{ ...ORDER, [field]: value }, "BAD_NUMBER", field]);
+    texts.push([{ ...ORDER, [field]: null }, "MISSING_FIELD", field]);
   }
   await expectRefusals(texts);
   const number = await target.alice.refused("BAD_NUMBER", "POST", "/orders", { ...ORDER, price: 60000 });
@@ -236,7 +237,8 @@ test("invalid amounts of deposits and withdrawals are refused", () =>
       const body = { asset: "USDC", amount: "1", ...(path.endsWith("withdraw") && { address }) };
       const refuse = (change: object, code: ErrorCode) =>
         target.alice.refused(code, "POST", path, { ...body, ...change });
-      for (const amount of ["-1", "1e3", "", "1.", 1, null, "NaN"]) await refuse({ amount }, "BAD_NUMBER");
+      for (const amount of ["-1", "1e3", "", "1.", 1, "NaN"]) await refuse({ amount }, "BAD_NUMBER");
+      await refuse({ amount: null }, "MISSING_FIELD");
       await refuse({ amount: "0" }, "BAD_VALUE");
       const fine = await refuse({ amount: "1.0000001" }, "AMOUNT_TOO_FINE");
       assert.deepEqual(fine.details, { nearest: ["1", "1.000001"] });

@@ -5,6 +5,7 @@ import { Input } from "../../../src/front/json/input.ts";
 import { declaredRoutes } from "../../../src/reference/declared.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { ChallengeBody, CreateKeyBody, LoginBody } from "../../../src/wire/schema/auth.ts";
+import { BatchBody } from "../../../src/wire/schema/batch.ts";
 import { KlinesQuery } from "../../../src/wire/schema/market.ts";
 import { OrderHistoryQuery, PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
 
@@ -40,6 +41,29 @@ test("a valid order is accepted unchanged", () => {
     expiresAt: 1_790_000_000_000,
   };
   assert.deepEqual(placeOrder.check(JSON.parse(JSON.stringify(full))), full);
+});
+
+test("a field that is null counts as left out, in attached orders and in items of a batch, too", () => {
+  const leg = { triggerPrice: "70000", price: null };
+  const order = { ...GOOD, postOnly: null, clientOrderId: null, takeProfit: leg, stopLoss: null };
+  assert.deepEqual(placeOrder.check(order), { ...GOOD, takeProfit: { triggerPrice: "70000" } });
+  assert.equal(order.stopLoss, null, "the given object is left as it is");
+  const batch = new Input(BatchBody);
+  const { symbol, ...place } = GOOD;
+  const items = [
+    { action: "PLACE", ...place, postOnly: null },
+    { action: "CANCEL", orderId: "1", clientOrderId: null },
+  ];
+  assert.deepEqual(batch.check({ symbol, items }), {
+    symbol,
+    items: [
+      { action: "PLACE", ...place },
+      { action: "CANCEL", orderId: "1" },
+    ],
+  });
+  assertRefused(() => batch.check({ symbol, items: [null] }), "BAD_TYPE", "items.0", "an item that is null");
+  const noSide = { action: "PLACE", ...place, side: null };
+  assertRefused(() => batch.check({ symbol, items: [noSide] }), "MISSING_FIELD", "items.0.side", "a required field");
 });
 
 test("the error for a text of the wrong form shows a valid example", () => {
@@ -103,7 +127,7 @@ test("a JSON number is refused as a decimal, and the message says that decimals 
     assert.deepEqual([refusal.code, refusal.field], ["BAD_NUMBER", "price"]);
     assert.match(refusal.message, /strings.*in quotes/);
   }
-  for (const value of [null, true, ["1"], { a: "1" }])
+  for (const value of [true, ["1"], { a: "1" }])
     assertRefused(() => placeOrder.check({ ...GOOD, price: value }), "BAD_NUMBER", "price", String(value));
 });
 
@@ -114,7 +138,9 @@ const BAD_ORDERS: [change: object, code: ErrorCode, field: string | undefined][]
   [{ timeInForce: "GTX" }, "BAD_VALUE", "timeInForce"],
   [{ postOnly: "true" }, "BAD_TYPE", "postOnly"],
   [{ postOnly: 1 }, "BAD_TYPE", "postOnly"],
-  [{ reduceOnly: null }, "BAD_TYPE", "reduceOnly"],
+  [{ reduceOnly: [] }, "BAD_TYPE", "reduceOnly"],
+  [{ symbol: null }, "MISSING_FIELD", "symbol"],
+  [{ colour: null }, "UNKNOWN_FIELD", "colour"],
   [{ symbol: 7 }, "BAD_TYPE", "symbol"],
   [{ symbol: "" }, "BAD_VALUE", "symbol"],
   [{ symbol: "BTC PERP" }, "BAD_VALUE", "symbol"],

@@ -22,7 +22,7 @@ test("an invalid message is refused with its code, and the socket stays open", a
     [{}, "MISSING_FIELD", "op"],
     [{ op: "dance" }, "UNKNOWN_OP", "op"],
     [{ op: "order.place", params: {} }, "UNAUTHENTICATED"],
-    [{ op: "order.place", params: null }, "BAD_TYPE", "params"],
+    [{ op: "order.place", params: 1 }, "BAD_TYPE", "params"],
     [{ op: "order.place", symbol: "BTC-PERP" }, "UNKNOWN_FIELD", "symbol"],
     [{ op: "order.burn", params: {} }, "UNKNOWN_OP", "op"],
     [{ op: 1 }, "UNKNOWN_OP", "op"],
