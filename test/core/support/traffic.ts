@@ -178,7 +178,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       case "halt":
         return {
           actorId,
-          command: step.mode === 0 ? make(ResumeSymbol) : make(HaltSymbol, { mode: step.mode, reason: 3 }),
+          command:
+            step.mode === 0
+              ? make(ResumeSymbol, { operator: "alice" })
+              : make(HaltSymbol, { mode: step.mode, reason: 3 }),
         };
       case "tick":
         return { actorId, command: make(Tick) };
