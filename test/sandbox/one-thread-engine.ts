@@ -23,6 +23,7 @@ export class OneThreadEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly historySince = 0;
   readonly isHistoryStalled = false;
   readonly instruments: Instrument[];
   readonly marginTable = MarginTable.allocate(1024);

@@ -20,6 +20,7 @@ export class ScriptedEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly historySince = 0;
   readonly isHistoryStalled = false;
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
   readonly marginTable = MarginTable.allocate(1024);

@@ -165,6 +165,11 @@ export class EngineClient implements Engine {
     return this.requests.size;
   }
 
+  /** Since when the history is kept, in ms; 0 = from the beginning. Reads no disk. */
+  get historySince(): number {
+    return this.control.historySince;
+  }
+
   get historyLag(): number {
     return Math.max(0, this.released.sequence - this.control.indexed);
   }

@@ -43,6 +43,8 @@ export interface Engine {
   readonly inFlight: number;
   /** How many released transactions the history index does not hold yet. */
   readonly historyLag: number;
+  /** Since when the history is kept, in ms; 0 = from the beginning. Reads no disk. */
+  readonly historySince: number;
   /** The actor's thread has died and the actor is being rebuilt. */
   isDown(actorId: number): boolean;
   /** The actor's thread has commands and takes none. It is ended and rebuilt if that lasts. */

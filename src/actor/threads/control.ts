@@ -6,6 +6,7 @@ const PHASE = 24;
 const RECOVERED = 32;
 const RECOUNT_ROUND = 40;
 const APPLIED_RECOUNT = 48;
+const HISTORY_SINCE = 56;
 /** By actor id. */
 const STORED_SNAPSHOTS = 64;
 const ACTOR_IDS = 256;
@@ -58,6 +59,14 @@ export class Control {
   }
   set indexed(sequence: number) {
     this.store(INDEXED, sequence);
+  }
+
+  /** Since when the history is kept, in ms; 0 = from the beginning. Written by the store. */
+  get historySince(): number {
+    return this.load(HISTORY_SINCE);
+  }
+  set historySince(time: number) {
+    this.store(HISTORY_SINCE, time);
   }
 
   /** The sequence of the actor's snapshot in LMDB. Written by the store. */

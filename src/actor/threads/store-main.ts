@@ -61,6 +61,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
   });
+  control.historySince = indexer.historySince;
   control.indexed = indexer.indexedSequence;
   for (const actorId of task.actorIds) control.setStoredSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
   const pastIds = findPastIds(database, task.actorIds);

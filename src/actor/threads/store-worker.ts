@@ -35,6 +35,7 @@ export class StoreWorker {
     this.durable = control.durable;
     if (hasRoom?.() === false) return false;
     const hasMore = indexer.step(this.durable);
+    control.historySince = indexer.historySince;
     control.indexed = indexer.indexedSequence;
     frontDoorbell.wake();
     return hasMore;

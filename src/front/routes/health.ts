@@ -13,7 +13,7 @@ export type Problem = Static<typeof Health>["problems"][number];
 export type HealthContext = Pick<Context, "engine" | "symbols" | "market" | "solvency">;
 
 export function healthRoute(context: Context): Route {
-  const { engine, symbols, market, solvency, history, isReady } = context;
+  const { engine, symbols, market, solvency, isReady } = context;
   const startedAt = performance.now();
   return get("/health", {
     access: "PUBLIC",
@@ -32,7 +32,7 @@ export function healthRoute(context: Context): Route {
         solvency: { gateReason, ...printSolvency(figures) },
         rebuilds: engine.rebuilds,
         sequence,
-        historySince: history.keptSince() || null,
+        historySince: engine.historySince || null,
         uptimeMs: Math.round(performance.now() - startedAt),
         serverTime,
         problems,

@@ -1,3 +1,4 @@
+import type { TimeMs } from "../../core/base/units.ts";
 import { hasCandles, PRICE_TYPES } from "../../core/market-data/candles.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
@@ -52,7 +53,6 @@ export class HistoryPruner {
   /** The sweep under way, and where it goes on. */
   private current: number;
   private from: Key | undefined;
-  /** A whole hour, so that no candle is cut. 0 = nothing was removed. */
   private keptSince: number;
   /** Keys that this step has looked at. */
   private looks = 0;
@@ -71,6 +71,11 @@ export class HistoryPruner {
     ];
     this.keptSince = database.keptSince();
     this.current = this.keptSince > 0 ? 0 : this.sweeps.length;
+  }
+
+  /** Since when the history is kept: a whole hour, so that no candle is cut. 0 = nothing was removed. */
+  get historySince(): TimeMs {
+    return this.keptSince;
   }
 
   /** Does one commit if there is something to remove. `clock` is the latest time of the history. Returns whether more is left. */

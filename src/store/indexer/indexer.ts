@@ -1,4 +1,5 @@
 import { assert } from "../../assert.ts";
+import type { TimeMs } from "../../core/base/units.ts";
 import type { Event } from "../../core/protocol/events.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
@@ -181,6 +182,11 @@ export class Indexer {
     );
     fold.commit();
     return fold.indexedSequence < durableSequence;
+  }
+
+  /** See HistoryPruner. */
+  get historySince(): TimeMs {
+    return this.pruner.historySince;
   }
 
   private removeOld(isBusy: boolean): void {

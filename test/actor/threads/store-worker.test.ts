@@ -27,6 +27,7 @@ function openStore() {
   const ring = (): RingConsumer => new RingConsumer(allocateRing(RING_BYTES));
   const indexer = {
     indexedSequence: 0,
+    historySince: 0,
     step(durable: number): boolean {
       this.indexedSequence = durable;
       return false;
@@ -99,6 +100,7 @@ test("snapshots that arrive during a long step find room in the ring", () => {
   let pushed = 0;
   const indexer = {
     indexedSequence: 0,
+    historySince: 0,
     onSnapshotRecord: () => records++,
     step(): boolean {
       for (let round = 0; round < ROUNDS; round++) {
@@ -126,6 +128,7 @@ test("a stop finishes a short backlog and leaves the rest of a long one to the n
     let steps = 0;
     const indexer = {
       indexedSequence: 0,
+      historySince: 0,
       step(): boolean {
         now += stepMs;
         return ++steps < STEPS;

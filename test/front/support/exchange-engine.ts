@@ -10,6 +10,7 @@ export class ExchangeEngine implements Engine {
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly historySince = 0;
   readonly isHistoryStalled = false;
   readonly rebuilds = 0;
   readonly instruments: readonly Instrument[];

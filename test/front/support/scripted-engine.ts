@@ -63,6 +63,7 @@ export class ScriptedEngine implements Engine {
   isHistoryStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
+  readonly historySince = 0;
   readonly instruments: Instrument[];
   readonly marginTable = MarginTable.allocate(64);
   readonly asked: Asked[] = [];

@@ -404,6 +404,7 @@ test("reads end where the kept history begins, at every moment of its removal, a
     const history = new History(database);
     const model = modelThrough(transactions, indexer.indexedSequence);
     model.keepSince(history.keptSince());
+    assert.equal(indexer.historySince, history.keptSince());
     assertEqual(history, model, next);
     if (next() > 0.3) continue;
     indexer.close();
