@@ -7,6 +7,7 @@ import { authorityOf, readAddressText } from "./addresses.ts";
 import type { Log } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { ConnectionCounts, type ConnectionLimit } from "./connection-counts.ts";
+import { LateRefusals } from "./late-refusals.ts";
 import { maxOpenConnections } from "./open-files.ts";
 import type { Origins } from "./origins.ts";
 import { arePacedBodiesDue } from "./paced-body.ts";
@@ -85,6 +86,7 @@ class HttpServer {
   private readonly options: ServerOptions;
   private readonly app = uWS.App();
   private readonly waiting = new WaitingCalls<Call>();
+  private readonly lateRefusals = new LateRefusals();
   private readonly sockets: OpenSockets;
   private readonly maxConnections: number;
   private readonly counts: ConnectionCounts | null;
@@ -187,7 +189,7 @@ class HttpServer {
       this.options.origins?.admit(call);
       this.options.onCall(call);
     } catch (thrown) {
-      call.fail(thrown, this.options.log);
+      if (!this.lateRefusals.take(call, thrown)) call.fail(thrown, this.options.log);
     }
   };
 

@@ -308,6 +308,14 @@ export function transferJson(transfer: Transfer, more = ""): string {
 export const listJson = (rows: readonly string[], nextCursor: string | null): string =>
   `{"data":[${rows.join(",")}],"nextCursor":${nextCursor === null ? "null" : `"${nextCursor}"`}}`;
 
+/** The same, of parts that are not empty. Each of them is the JSON texts of several rows with commas between them. */
+export function listBytes(parts: readonly Uint8Array[], nextCursor: string | null): Uint8Array {
+  const comma = Buffer.from(",");
+  const [head, tail] = listJson(["\n"], nextCursor).split("\n") as [string, string];
+  const rows = parts.flatMap((part, i) => (i === 0 ? [part] : [comma, part]));
+  return Buffer.concat([Buffer.from(head), ...rows, Buffer.from(tail)]);
+}
+
 /** Money ÷ quantity as a price. Null when nothing was traded. */
 function averagePriceJson(instrument: Instrument, quanta: number, lots: number): string {
   if (lots === 0) return "null";

@@ -20,6 +20,7 @@ import {
   printPage,
   readPage,
   replyPage,
+  replyWithPage,
   waitForReadSlotOf,
 } from "../routing/paging.ts";
 import { get, type Route } from "../routing/route.ts";
@@ -92,7 +93,7 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
         if (limit > DEFAULT_LIMIT) await waitForReadSlotOf(call);
         return replyPage(call, print(newest));
       }
-      replyPage(call, await readPage(context, call, query, (historyQuery) => print(read(instrument.id, historyQuery))));
+      await replyWithPage(context, call, query, (historyQuery) => print(read(instrument.id, historyQuery)));
     },
   });
 }

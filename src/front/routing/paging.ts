@@ -6,7 +6,8 @@ import { TimeSlicer } from "../common/time-slicer.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
-import { listJson } from "../json/json-writers.ts";
+import type { Call } from "../http/call.ts";
+import { listBytes, listJson } from "../json/json-writers.ts";
 import type { Context } from "./context.ts";
 import { get, type Route, type RouteSpec } from "./route.ts";
 
@@ -63,28 +64,58 @@ type HistoryQuery<Query extends ListQuery> = Query & {
 
 /**
  * Reads a page of the history, after the history holds everything that was answered so far: a client finds there what it
- * was told before. A long page is read in parts, as a client would read several short ones. Rejects with UNKNOWN_SYMBOL, BAD_COMBINATION (startTime after endTime), BAD_VALUE (cursor) or TIMEOUT.
+ * was told before. Rejects with UNKNOWN_SYMBOL, BAD_COMBINATION (startTime after endTime), BAD_VALUE (cursor) or TIMEOUT.
  */
 export async function readPage<Query extends ListQuery, Row>(
-  { engine, symbols }: Context,
+  context: Context,
   answer: Pick<Answer, "done">,
   query: Query,
   read: (query: HistoryQuery<Query>) => Page<Row>,
 ): Promise<Page<Row>> {
+  const data: Row[] = [];
+  const nextCursor = await readParts(context, answer, query, read, (rows) => data.push(...rows));
+  return { data, nextCursor };
+}
+
+/**
+ * Answers with a page that `read` prints as JSON. Rejects as readPage() does. Each part is kept as bytes: thousands of short
+ * texts that wait for the last part would outlive garbage collections, each of which would then take several milliseconds.
+ */
+export async function replyWithPage<Query extends ListQuery>(
+  context: Context,
+  call: Call,
+  query: Query,
+  read: (query: HistoryQuery<Query>) => Page<string>,
+): Promise<void> {
+  const parts: Uint8Array[] = [];
+  const nextCursor = await readParts(context, call, query, read, (rows) => {
+    if (rows.length > 0) parts.push(Buffer.from(rows.join(",")));
+  });
+  call.reply(200, listBytes(parts, nextCursor));
+}
+
+/** Passes a long page to `take` in parts, as a client would read several short ones. Resolves with the next page's cursor. */
+async function readParts<Query extends ListQuery, Row>(
+  { engine, symbols }: Context,
+  answer: Pick<Answer, "done">,
+  query: Query,
+  read: (query: HistoryQuery<Query>) => Page<Row>,
+  take: (rows: readonly Row[]) => void,
+): Promise<string | null> {
   const instrumentId = query.symbol === undefined ? undefined : symbols.bySymbol(query.symbol).id;
   checkTimeRange(query);
   await historyCaughtUp(engine);
-  const data: Row[] = [];
   let { cursor } = query;
   for (let missing = query.limit ?? DEFAULT_LIMIT; ; ) {
     await waitForReadSlotOf(answer);
     const limit = Math.min(missing, ROWS_PER_READ);
-    const part = withCursorError(() => read({ ...query, instrumentId, limit, cursor } as HistoryQuery<Query>));
-    data.push(...part.data);
-    missing -= part.data.length;
-    const { nextCursor } = part;
+    const { data, nextCursor } = withCursorError(() =>
+      read({ ...query, instrumentId, limit, cursor } as HistoryQuery<Query>),
+    );
+    take(data);
+    missing -= data.length;
     // A read that ends early has looked at as many rows as a page may.
-    if (nextCursor === null || part.data.length < limit || missing === 0) return { data, nextCursor };
+    if (nextCursor === null || data.length < limit || missing === 0) return nextCursor;
     cursor = nextCursor;
   }
 }
@@ -116,10 +147,9 @@ export const listRoute = <Q extends TObject, Row>(
     replies: { 200: reply },
     async handle({ call, principal, query }) {
       // Printed as it is read: printing takes as long.
-      const page = await readPage(context, call, query, (historyQuery) =>
+      await replyWithPage(context, call, query, (historyQuery) =>
         printPage(read(historyQuery, principal), (row) => print(row, query)),
       );
-      replyPage(call, page);
     },
   });
 

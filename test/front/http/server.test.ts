@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { WebSocket } from "ws";
+import { ApiError } from "../../../src/front/common/errors.ts";
 import type { Call } from "../../../src/front/http/call.ts";
 import { Origins } from "../../../src/front/http/origins.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";
@@ -39,6 +40,8 @@ function answer(call: Call): void {
       call.reply(200, '{"first":true}');
       call.reply(200, '{"second":true}');
       return;
+    case "/too-often":
+      throw new ApiError("RATE_LIMITED", { details: { retryAfterMs: 1 } });
     case "/page":
       call.reply(200, PAGE);
       return;
@@ -284,6 +287,22 @@ test("an error thrown by a handler gives a 500 with a request id and a line in t
   assert.equal(typeof bodyOf(raw)?.requestId, "string");
   assert.deepEqual(logged, ["a request failed"]);
   assert.doesNotMatch(raw.text, /a bug/);
+});
+
+test("a refusal by a rate limit comes late, so that repeating the request at once is of no use", async () => {
+  const sentAt = performance.now();
+  const refused = [1, 2].map(() => sendRaw(server.port, request(["GET /too-often HTTP/1.1", "Host: h"])));
+  // A client that gives up does no harm.
+  const gone = connect(server.port, "127.0.0.1").on("error", () => {});
+  gone.write(request(["GET /too-often HTTP/1.1", "Host: h"]));
+  await until("all three wait", () => handled.length === 3);
+  gone.destroy();
+  for (const each of await Promise.all(refused)) {
+    assert.equal(statusOf(each), 429);
+    assert.match(each.text, /Retry-After: 1/);
+  }
+  // A busy machine makes it later, never earlier.
+  assert.ok(performance.now() - sentAt > 95);
 });
 
 test("the second answer to a call is dropped", async () => {
