@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { MAX_BODY_BYTES } from "../../wire/errors/gateway-errors.ts";
 import { readingIteration } from "../common/cork-budget.ts";
 import { ApiError } from "../common/errors.ts";
 import { TimeSlicer } from "../common/time-slicer.ts";
@@ -55,10 +56,58 @@ function receive(call: Call, body: Uint8Array, run: Runners): void {
   }
   // A copy: the bytes of a chunk are gone when this returns.
   call.bytes = body.slice();
+  runInTurn(call, run);
+}
+
+function runInTurn(call: Call, run: Runners): void {
   large.add(() => {
     if (!call.done) run.later(call);
   });
   setImmediate(runLarge);
+}
+
+/** Each piece costs a call from native code, so a body in single bytes would block the event loop. */
+const MAX_PIECES = 1024;
+
+/**
+ * Reads a chunked body into the call, then runs it in a later event-loop iteration. The connection is closed after the answer.
+ *
+ * uWebSockets.js checks neither the two bytes after a chunk nor those after the last one, and reads extensions as digits. So
+ * nobody knows where the next request would begin. While the call waits, uWebSockets.js closes the connection if anything
+ * follows that is no more than the body, and the call does not run.
+ */
+export function readChunkedBody(response: BodySource, call: Call, run: Runners): void {
+  call.awaitsBody = true;
+  call.closeAfter();
+  const pieces: Uint8Array[] = [];
+  let bodyBytes = 0;
+  let refusal: ApiError | null = null;
+  const refuse = (): void => {
+    if (refusal !== null) call.refuse(refusal);
+  };
+  response.onData((chunk, isLast) => {
+    if (call.done) return;
+    if (refusal === null && chunk.byteLength > 0) {
+      bodyBytes += chunk.byteLength;
+      if (bodyBytes > MAX_BODY_BYTES) refusal = new ApiError("BODY_TOO_LARGE");
+      else if (pieces.length === MAX_PIECES) refusal = new ApiError("BAD_REQUEST", { message: TOO_MANY_PIECES });
+      else pieces.push(new Uint8Array(chunk).slice());
+      if (refusal !== null) setTimeout(refuse, LINGER_MS);
+    }
+    if (!isLast) return;
+    call.awaitsBody = false;
+    setImmediate(() => (refusal === null ? receiveWhole(call, Buffer.concat(pieces, bodyBytes), run) : refuse()));
+  });
+}
+
+const TOO_MANY_PIECES = `The body came in more than ${MAX_PIECES} pieces. Send larger chunks, or Content-Length.`;
+
+function receiveWhole(call: Call, body: Uint8Array, run: Runners): void {
+  if (call.done) return;
+  if (!isUtf8(body)) return call.refuse(new ApiError("BAD_ENCODING"));
+  call.bytes = body;
+  if (body.length <= LARGE_BODY_BYTES) run.later(call);
+  else runInTurn(call, run);
 }
 
 /** Refuses a body that is too large, after it has given the client a moment to send it. */

@@ -12,6 +12,7 @@ export interface RawRequest {
 }
 
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+const METHODS_WITH_BODY = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 const CONTINUE = /^100-continue$/i;
 const CLOSE = /^close$/i;
 const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
@@ -22,13 +23,15 @@ export const head = {
   hosts: 0,
   contentLengths: 0,
   contentLength: "",
-  hasTransferEncoding: false,
+  transferEncodings: 0,
+  transferEncoding: "",
   /** The client waits for 100 Continue, and uWebSockets.js does not send it: it only knows the header in lower case. */
   awaitsContinue: false,
   /** One bit for each header of credentials that came. */
   credentials: 0,
   hasRepeatedCredentials: false,
   bodyBytes: 0,
+  isChunked: false,
   refusal: null as ApiError | null,
 };
 let reading: Call;
@@ -68,7 +71,8 @@ function readHeader(name: string, value: string): void {
       reading.origin += value;
       break;
     case "transfer-encoding":
-      head.hasTransferEncoding = true;
+      head.transferEncodings++;
+      head.transferEncoding = value;
       break;
     case "authorization":
       noteCredential(AUTHORIZATION);
@@ -103,18 +107,24 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
   head.hosts = 0;
   head.contentLengths = 0;
   head.contentLength = "";
-  head.hasTransferEncoding = false;
+  head.transferEncodings = 0;
   head.awaitsContinue = false;
   head.credentials = 0;
   head.hasRepeatedCredentials = false;
   request.forEach(readHeader);
   head.refusal = findFault(method, path, reading.query);
   head.bodyBytes = head.contentLengths === 0 ? 0 : Number(head.contentLength);
+  head.isChunked = head.transferEncodings > 0;
   return reading;
 }
 
 function findFault(method: string, path: string, query: string): ApiError | null {
-  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted. Send Content-Length instead.");
+  if (head.transferEncodings > 0 && (head.transferEncodings > 1 || head.transferEncoding !== "chunked"))
+    return badRequest('Transfer-Encoding must be exactly "chunked". Send that, or Content-Length instead.');
+  if (head.transferEncodings > 0 && head.contentLengths > 0)
+    return badRequest("Content-Length and Transfer-Encoding must not come together. Send one of them.");
+  if (head.transferEncodings > 0 && !METHODS_WITH_BODY.has(method))
+    return badRequest("Only POST, PUT, PATCH and DELETE may have a chunked body. Send no Transfer-Encoding.");
   if (head.hosts !== 1) return badRequest("Exactly one Host header is required.");
   if (head.hasRepeatedCredentials) return badRequest("A header with credentials occurs twice. Send each of them once.");
   if (head.contentLengths > 1) return badRequest("There is more than one Content-Length header. Send one.");

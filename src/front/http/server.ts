@@ -11,7 +11,7 @@ import { LateRefusals } from "./late-refusals.ts";
 import { maxOpenConnections } from "./open-files.ts";
 import type { Origins } from "./origins.ts";
 import { arePacedBodiesDue } from "./paced-body.ts";
-import { discardBody, readBody } from "./request-body.ts";
+import { discardBody, readBody, readChunkedBody } from "./request-body.ts";
 import { head, readHead } from "./request-head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
@@ -68,7 +68,7 @@ export const listen = (options: ServerOptions): Promise<Server> => new HttpServe
 /**
  * The only user of uWebSockets.js. It makes this build safe, which
  * - takes the first of two Content-Length headers,
- * - believes any Transfer-Encoding that ends in "chunked",
+ * - takes any Transfer-Encoding for "chunked", and checks little of such a body (request-body.ts),
  * - aborts the process when a handler throws or forgets its answer, or when an answer finds no room (cork-budget.ts).
  * So every request passes one handler. It walks the headers once, copies what is needed and always answers.
  *
@@ -154,11 +154,15 @@ class HttpServer {
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest): void {
     const call = readHead(response, request);
-    const { refusal, bodyBytes } = head;
+    const { refusal, bodyBytes, isChunked } = head;
     if (this.closing) call.closeAfter();
     if (refusal !== null) refuseLater(response, call, refusal);
     else if (this.closing) this.take(response, call, rejectCall);
-    else if (bodyBytes > MAX_BODY_BYTES) discardBody(response, call);
+    else if (isChunked) {
+      this.wait(response, call);
+      if (head.awaitsContinue) call.continue();
+      readChunkedBody(response, call, this.runners);
+    } else if (bodyBytes > MAX_BODY_BYTES) discardBody(response, call);
     else if (bodyBytes > 0) {
       this.wait(response, call);
       if (head.awaitsContinue) call.continue();

@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ERRORS } from "../../../src/wire/error-codes.ts";
-import { type RawAnswer, sendAstray, sendRaw } from "../../front/support/raw.ts";
+import { type RawAnswer, sendAstray, sendInPackets, sendRaw } from "../../front/support/raw.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { leavesUntouched, openTarget, type Target } from "../support/untouched.ts";
 
 let server: TestServer;
 let target: Target;
+let chunkedOrder: string;
 
 before(async () => {
   server = await startServer();
   target = await openTarget(server);
+  chunkedOrder = request("Host: x", "Transfer-Encoding: chunked").replace(
+    ORDER,
+    `${ORDER.length.toString(16)}\r\n${ORDER}\r\n0\r\n\r\n`,
+  );
 });
 
 after(() => server.dispose());
@@ -54,10 +59,12 @@ test("malformed requests are refused and not executed", () =>
       "length with a fraction": request("Host: x", `${LENGTH}.0`),
       "huge length": request("Host: x", "Content-Length: 99999999999999999999"),
       "no length": request("Host: x"),
-      chunked: request("Host: x", "Transfer-Encoding: chunked").replace(
-        ORDER,
-        `${ORDER.length.toString(16)}\r\n${ORDER}\r\n0\r\n\r\n`,
-      ),
+      "chunked, without an end": chunkedOrder.slice(0, -5),
+      "chunked, with an extension": chunkedOrder.replace("\r\n{", ";a=b\r\n{"),
+      "chunked, with a trailer": chunkedOrder.replace(/\r\n$/, "X-A: b\r\n\r\n"),
+      "chunked, with a request behind it": chunkedOrder + chunkedOrder,
+      "chunked in capitals": chunkedOrder.replace(": chunked", ": CHUNKED"),
+      "chunked twice": chunkedOrder.replace(": chunked", ": chunked\r\nTransfer-Encoding: chunked"),
       "chunked and length": request("Host: x", LENGTH, "Transfer-Encoding: chunked"),
       "length and chunked": request("Host: x", "Transfer-Encoding: chunked", LENGTH),
       xchunked: request("Host: x", LENGTH, "Transfer-Encoding: xchunked"),
@@ -100,6 +107,15 @@ test("malformed requests are refused and not executed", () =>
     const answers = await Promise.all(Object.values(hostile).map((text) => sendAstray(server.port, text)));
     for (const [i, what] of Object.keys(hostile).entries()) checkRefused(what, answers[i] as RawAnswer);
   }));
+
+test("a chunked order is the same order", async () => {
+  for (const parts of [[chunkedOrder], chunkedOrder.split(/(?<=Host)/), chunkedOrder.split(/(?<=\r\n)/)]) {
+    const answer = await sendInPackets(server.port, parts);
+    assert.match(answer.text, /^HTTP\/1\.1 201 /);
+    const { data } = await target.alice.openOrders("?limit=1");
+    await target.alice.cancel(data[0]?.orderId ?? "");
+  }
+});
 
 test("a refused request cannot smuggle a second one", () =>
   leavesUntouched(target, async () => {

@@ -9,7 +9,7 @@ import { Origins } from "../../../src/front/http/origins.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";
 import type { Socket } from "../../../src/front/http/sockets.ts";
 import { until } from "../../e2e/support/wait.ts";
-import { bodyOf, sendAndWait, sendAstray, sendRaw, statusOf } from "../support/raw.ts";
+import { bodyOf, sendAndWait, sendAstray, sendInPackets, sendRaw, statusOf } from "../support/raw.ts";
 
 const CRLF = "\r\n";
 const request = (head: string[], body = ""): string => `${head.join(CRLF)}${CRLF}${CRLF}${body}`;
@@ -135,12 +135,25 @@ test("bytes above 0x7f at the ends of a header's value are trimmed, as docs/oper
 
 /** Requests that other HTTP parsers read differently: neither they nor a request hidden after them may reach the application. */
 const HOSTILE: [name: string, bytes: string][] = [
-  ["any Transfer-Encoding", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"], "0\r\n\r\n")],
+  ["a chunked GET", request(["GET /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"], "0\r\n\r\n")],
+  ["another encoding", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: gzip, chunked"], "0\r\n\r\n")],
+  ["chunked in capitals", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: Chunked"], "0\r\n\r\n")],
+  [
+    "chunked twice",
+    request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], "0\r\n\r\n"),
+  ],
+  [
+    "chunked behind an empty encoding",
+    request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding:", "Transfer-Encoding: chunked"]),
+  ],
+  [
+    "chunked with an empty Content-Length",
+    request(["POST /a HTTP/1.1", "Host: h", "Content-Length:", "Transfer-Encoding: chunked"], "0\r\n\r\n"),
+  ],
   [
     "Transfer-Encoding in disguise",
     request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: xchunked"], "0\r\n\r\n"),
   ],
-  ["a tab before its value", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding:\tchunked"], "0\r\n\r\n")],
   [
     "differing Content-Length",
     request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 2", "Content-Length: 3"], "abc"),
@@ -178,6 +191,106 @@ for (const [name, bytes] of HOSTILE) {
     assert.deepEqual(handled, []);
   });
 }
+
+const CHUNKED = ["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"];
+const chunk = (text: string): string => `${text.length.toString(16)}${CRLF}${text}${CRLF}`;
+const LAST = `0${CRLF}${CRLF}`;
+
+test("a chunked body is the same wherever its bytes are split, and its connection ends", async () => {
+  const text = request(CHUNKED, chunk('{"a":"') + chunk("x".repeat(20)) + chunk('"}') + LAST);
+  const headBytes = text.indexOf(CRLF) + CRLF.length;
+  const positions = Array.from({ length: text.length - headBytes }, (_, i) => headBytes + i);
+  const answers = await Promise.all([
+    ...positions.map((at) => sendInPackets(server.port, [text.slice(0, at), text.slice(at)])),
+    sendInPackets(server.port, [text.slice(0, headBytes), ...text.slice(headBytes)]),
+    sendInPackets(server.port, [text.replace(LAST, `000${CRLF}${CRLF}`).replace("14\r", "0014\r")]),
+  ]);
+  for (const [i, raw] of answers.entries()) {
+    assert.deepEqual(
+      [statusOf(raw), bodyOf(raw)?.body],
+      [200, `{"a":"${"x".repeat(20)}"}`],
+      `split at ${positions[i]}`,
+    );
+    assert.match(raw.text, /\r\nConnection: close\r\n/);
+  }
+  assert.equal(handled.length, answers.length);
+  const empty = await sendAndWait(server.port, request(CHUNKED, LAST));
+  assert.deepEqual([statusOf(empty), bodyOf(empty)?.body], [200, ""]);
+});
+
+test("clients that send chunked bodies get their answers, long ones, too", async () => {
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of ["{", '"text":"', "y".repeat(60_000), '"}']) controller.enqueue(Buffer.from(piece));
+      controller.close();
+    },
+  });
+  const options = { method: "POST", body, duplex: "half" };
+  const answer = await fetch(`http://127.0.0.1:${server.port}/a`, options as RequestInit);
+  assert.equal(((await answer.json()) as { body: string }).body.length, 60_011);
+  for (const [path, bytes] of [["/page", PAGE.length] as const, ["/document", DOCUMENT.length] as const]) {
+    const raw = await sendAndWait(server.port, request(CHUNKED, LAST).replace("/a", path));
+    assert.equal(raw.text.length - raw.text.indexOf(CRLF + CRLF) - 4, bytes);
+  }
+});
+
+test("a chunked body has the limits of any other", async () => {
+  const whole = chunk("z".repeat(1 << 15));
+  const full = await sendAndWait(server.port, request(CHUNKED, whole + whole + LAST));
+  assert.equal((bodyOf(full)?.body as string | undefined)?.length, 1 << 16);
+  handled.length = 0;
+  for (const body of [whole + whole + chunk("z") + LAST, whole.repeat(3)]) {
+    const raw = await sendAndWait(server.port, request(CHUNKED, body));
+    assert.deepEqual([statusOf(raw), bodyOf(raw)?.code, raw.closed], [413, "BODY_TOO_LARGE", true]);
+  }
+  const pieces = await sendAndWait(server.port, request(CHUNKED, chunk("z").repeat(1025) + LAST));
+  assert.deepEqual([statusOf(pieces), bodyOf(pieces)?.code], [400, "BAD_REQUEST"]);
+  const text = await sendAndWait(server.port, request(CHUNKED, chunk("\xff\xfe") + LAST));
+  assert.equal(bodyOf(text)?.code, "BAD_ENCODING");
+  assert.deepEqual(handled, []);
+});
+
+/** A parser that is not strict takes them for other bodies than a strict one, or sees the next request at another place. */
+const HOSTILE_CHUNKS: [name: string, body: string][] = [
+  ["an extension", "5;a=b\r\nhello\r\n0\r\n\r\n"],
+  ["an extension behind a space", "5 ;a\r\nhello\r\n0\r\n\r\n"],
+  ["an extension of the last chunk", "5\r\nhello\r\n0;a=b\r\n\r\n"],
+  ["trailers", "5\r\nhello\r\n0\r\nX-A: b\r\n\r\n"],
+  ["a trailer like a request", "5\r\nhello\r\n0\r\nxxGET /hidden HTTP/1.1\r\nHost: h\r\n\r\n"],
+  ["a trailer of one letter like a request", "5\r\nhello\r\n0\r\na: /hidden HTTP/1.1\r\nHost: h\r\n\r\n"],
+  ["a space before the size", " 5\r\nhello\r\n0\r\n\r\n"],
+  ["a sign", "+5\r\nhello\r\n0\r\n\r\n"],
+  ["0x", "0x5\r\nhello\r\n0\r\n\r\n"],
+  ["no size", "\r\nhello\r\n0\r\n\r\n"],
+  ["a size beyond hex", "g\r\nhello\r\n0\r\n\r\n"],
+  ["a size of 64 bits", "ffffffffffffffff\r\nhello\r\n0\r\n\r\n"],
+  ["a size that overflows to 0", "FFFFFF@0\r\n\r\n"],
+  ["a bare LF behind the size", "5\nhello\r\n0\r\n\r\n"],
+  ["a bare CR behind the size", "5\rhello\r\n0\r\n\r\n"],
+  ["other bytes behind a chunk", "5\r\nhelloxx0\r\n\r\n"],
+  ["a chunk longer than its size", "4\r\nhello\r\n0\r\n\r\n"],
+  ["a chunk shorter than its size", "6\r\nhello\r\n0\r\n\r\n"],
+  ["other bytes behind the last chunk", "5\r\nhello\r\n0\r\nxx"],
+  ["a NUL in the size", "5\0\r\nhello\r\n0\r\n\r\n"],
+  ["nothing wrong", "5\r\nhello\r\n0\r\n\r\n"],
+];
+
+test("nothing behind a chunked body runs, whether the body is strict or not", async () => {
+  const hidden = request(["GET /hidden HTTP/1.1", "Host: h"]);
+  await Promise.all(
+    HOSTILE_CHUNKS.flatMap(([, body]) => [
+      sendAstray(server.port, request(CHUNKED, body) + hidden),
+      sendAstray(server.port, request(CHUNKED, body), hidden, hidden),
+      ...Array.from(body, (_, at) =>
+        sendInPackets(server.port, [request(CHUNKED, body.slice(0, at)), body.slice(at), hidden, hidden], 250),
+      ),
+    ]),
+  );
+  assert.deepEqual(
+    handled.filter((each) => each !== "POST /a"),
+    [],
+  );
+});
 
 test("a refused HEAD request ends its connection, too: later requests do not run", async () => {
   const faults = [
@@ -450,12 +563,13 @@ test("setting the machine's clock ahead ends no call", async (t) => {
 test("a call without an answer gets 503, and 408 while its body is on the way", async () => {
   const silent = fetch(`http://127.0.0.1:${server.port}/silent`);
   const stalled = sendAndWait(server.port, request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 10"], "half"));
+  const endless = sendAndWait(server.port, request(CHUNKED, `5;a=b${CRLF}half`));
   const answered = await silent;
   assert.equal(answered.status, 503);
   assert.equal(answered.headers.get("retry-after"), "1");
   assert.equal(((await answered.json()) as { code: string }).code, "TIMEOUT");
-  const late = await stalled;
-  assert.deepEqual([statusOf(late), bodyOf(late)?.code, late.closed], [408, "REQUEST_TIMEOUT", true]);
+  for (const late of [await stalled, await endless])
+    assert.deepEqual([statusOf(late), bodyOf(late)?.code, late.closed], [408, "REQUEST_TIMEOUT", true]);
 });
 
 function upgradeHeaders(): string[] {

@@ -23,6 +23,25 @@ export const sendAstray = (port: number, ...parts: string[]): Promise<RawAnswer>
 export const sendAndWait = (port: number, ...parts: string[]): Promise<RawAnswer> =>
   listenFor(DEADLINE_MS, DEADLINE_MS, port, parts);
 
+/** Sends each part in a packet of its own. Listens until the server closes, or for `waitMs`. */
+export async function sendInPackets(port: number, parts: string[], waitMs = DEADLINE_MS): Promise<RawAnswer> {
+  let text = "";
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  socket.on("data", (bytes) => (text += bytes.toString("latin1")));
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const connected = new Promise((resolve) => socket.once("connect", resolve));
+  await Promise.race([connected, closed]);
+  for (const part of parts) {
+    socket.write(Buffer.from(part, "latin1"));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const timer = setTimeout(() => socket.destroy(), waitMs);
+  await closed;
+  clearTimeout(timer);
+  return { text, closed: true };
+}
+
 function listenFor(firstMs: number, silenceMs: number, port: number, parts: string[]): Promise<RawAnswer> {
   return new Promise((resolve) => {
     let text = "";

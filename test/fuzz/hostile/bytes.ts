@@ -24,6 +24,7 @@ function templates(authorization: string): string[] {
   const head = `Host: x\r\nAuthorization: ${authorization}\r\n`;
   return [
     `POST /v1/orders HTTP/1.1\r\n${head}Content-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    `POST /v1/orders HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${ORDER.length.toString(16)}\r\n${ORDER}\r\n0\r\n\r\n`,
     `GET /v1/orders/history?symbol=BTC-PERP&limit=5 HTTP/1.1\r\n${head}\r\n`,
     `DELETE /v1/orders HTTP/1.1\r\n${head}\r\n`,
     `GET /v1/ws HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
