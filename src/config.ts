@@ -2,6 +2,7 @@ import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
 import { checkOperators, hasOperator } from "./config/operators.ts";
+import { parseProxies } from "./config/proxies.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { parseOrigins, warningOfRpc } from "./config/urls.ts";
@@ -13,7 +14,7 @@ export { ConfigError } from "./config/error.ts";
 
 /** The settings of one run, checked by themselves and against each other. Plain data that can be sent to a thread. */
 export interface Config
-  extends Readonly<Omit<Settings, "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins">> {
+  extends Readonly<Omit<Settings, "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins" | "trustedProxies">> {
   /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
   readonly minDepositQuanta: Quanta;
@@ -21,6 +22,8 @@ export interface Config
   readonly insuranceSeedQuanta: Quanta;
   /** The web sites whose pages may send requests; empty = all. */
   readonly allowedOrigins: readonly string[];
+  /** Addresses and subnets. */
+  readonly trustedProxies: readonly string[];
 }
 
 /**
@@ -108,7 +111,7 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
 /** Checks the settings against each other and derives the rest of the configuration. */
 function combine(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
-  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, ...rest } = settings;
+  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, trustedProxies, ...rest } = settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const minDepositQuanta = Math.min(faucetCapQuanta, quantaOf("minDeposit", minDeposit));
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
@@ -119,6 +122,7 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
   const config: Config = {
     ...{ ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, minDepositQuanta, insuranceSeedQuanta },
     allowedOrigins: parseOrigins(allowedOrigins),
+    trustedProxies: parseProxies(trustedProxies),
   };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);

@@ -28,6 +28,7 @@ import { maxOpenConnections } from "./front/http/open-files.ts";
 import { Origins } from "./front/http/origins.ts";
 import { listen, type Server } from "./front/http/server.ts";
 import type { SocketHandlers } from "./front/http/sockets.ts";
+import { TrustedProxies } from "./front/http/trusted-proxies.ts";
 import { createApis } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
@@ -99,6 +100,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     sockets: webSocketApi,
     log,
     origins: originsOf(config),
+    proxies: proxiesOf(config),
     connectionLimit: connectionLimitOf(config, limits),
   });
   warnOfFewConnections(config, limits, log);
@@ -162,12 +164,15 @@ const NO_SOCKETS: SocketHandlers = {
 async function listenForOperators(config: Config, onCall: (call: Call) => void, log: Logger): Promise<Server | null> {
   const { operatorHost: host, operatorPort: port } = config;
   if (port === 0) return null;
-  const options = { origins: originsOf(config), maxConnections: MAX_OPERATOR_CONNECTIONS };
+  const options = { origins: originsOf(config), proxies: proxiesOf(config), maxConnections: MAX_OPERATOR_CONNECTIONS };
   return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, ...options });
 }
 
 const originsOf = ({ allowedOrigins }: Config): Origins | null =>
   allowedOrigins.length === 0 ? null : new Origins(allowedOrigins);
+
+const proxiesOf = ({ trustedProxies }: Config): TrustedProxies | null =>
+  trustedProxies.length === 0 ? null : new TrustedProxies(trustedProxies);
 
 type Caches = Awaited<ReturnType<typeof openCaches>>;
 

@@ -269,6 +269,34 @@ test("allowed origins are a list, each as a browser sends it", () => {
     );
 });
 
+test("trusted proxies are addresses and subnets, and never everybody", () => {
+  const proxies = (text: string) => start([], { PERPD_TRUSTED_PROXIES: text }).trustedProxies;
+  assert.deepEqual(start([]).trustedProxies, []);
+  assert.deepEqual(proxies("127.0.0.1, 10.0.0.0/8,::1,2001:db8::/32,"), [
+    "127.0.0.1",
+    "10.0.0.0/8",
+    "::1",
+    "2001:db8::/32",
+  ]);
+  for (const [wrong, says] of [
+    ["proxy.local", /give 10\.0\.0\.7/],
+    ["10.0.0", /give 10\.0\.0\.7/],
+    ["10.0.0.7:80", /give 10\.0\.0\.7/],
+    ["10.0.0.0/8/8", /give 10\.0\.0\.7/],
+    ["fe80::1%eth0", /give 10\.0\.0\.7/],
+    ["*", /give 10\.0\.0\.7/],
+    ["10.0.0.0/33", /valid: 1 to 32, such as 10\.0\.0\.0\/32/],
+    ["10.0.0.0/", /valid: 1 to 32/],
+    ["::1/129", /valid: 1 to 128/],
+    ["0.0.0.0/0", /names every client/],
+    ["::/0", /names every client/],
+  ] as const) {
+    const message = refusal([], { PERPD_TRUSTED_PROXIES: `127.0.0.1,${wrong}` });
+    assert.match(message, /^trustedProxies: "/);
+    assert.match(message, says);
+  }
+});
+
 test("an Ethereum RPC is an http or https URL that no error shows, and http to another machine gives a warning", () => {
   const warnings = (url: string): string[] => {
     const invocation = loadConfig(["start"], { PERPD_ETHEREUM_RPC_URL: url });

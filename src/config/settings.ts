@@ -445,6 +445,13 @@ export const SETTINGS = Type.Object(
           "web sites whose pages may use the exchange in a browser, such as https://app.example.com, with commas between them; empty = no answer has CORS headers, and every page may open a WebSocket",
       }),
     ),
+    trustedProxies: Type.String(
+      setting({
+        default: "",
+        description:
+          "proxies whose X-Forwarded-For is believed: addresses and subnets such as 127.0.0.1,10.0.0.0/8; limits, logs and the addresses of API keys then mean the client behind the proxy; empty = none",
+      }),
+    ),
     logLevel: Type.Enum(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
       setting({ default: "info", description: "lowest severity of log lines that are written" }),

@@ -1,6 +1,7 @@
 import type { BlockList } from "node:net";
 import type { TimeMs } from "../../core/base/units.ts";
 import type { Vault } from "../../store/files/vault.ts";
+import { isListed, parseAddressList } from "../common/address-list.ts";
 import { ApiError } from "../common/errors.ts";
 import { SOCKET_PATH } from "../common/paths.ts";
 import {
@@ -11,7 +12,7 @@ import {
   type SocketCredentials,
 } from "../exchange/credentials.ts";
 import type { Call } from "../http/call.ts";
-import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
+import { newSecret, SignatureCheck } from "./keys.ts";
 import type { OperatorAccess, Operators } from "./operators.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 
@@ -151,7 +152,7 @@ export class Auth {
     const { sealedSecret, allowedIps } = key.record;
     const checker = {
       signature: new SignatureCheck(this.vault.open(sealedSecret, key.credential)),
-      allowedIps: allowedIps.length === 0 ? null : parseAllowedIps(allowedIps),
+      allowedIps: allowedIps.length === 0 ? null : parseAddressList(allowedIps),
     };
     this.checkers.set(key, checker);
     return checker;

@@ -1,5 +1,4 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** The public half of a new API key: 16 random bytes in hex. */
 export const newApiKey = (): string => randomBytes(16).toString("hex");
@@ -48,20 +47,3 @@ export class SignatureCheck {
     return timingSafeEqual(expected, received);
   }
 }
-
-/** The addresses and subnets from which a key may be used. Null when an entry is malformed. */
-export function parseAllowedIps(allowedIps: readonly string[]): BlockList | null {
-  const list = new BlockList();
-  for (const entry of allowedIps) {
-    const [address = "", prefix, ...rest] = entry.split("/");
-    const family = isIPv4(address) ? "ipv4" : isIPv6(address) ? "ipv6" : null;
-    if (family === null || rest.length > 0) return null;
-    const bits = family === "ipv4" ? 32 : 128;
-    if (prefix !== undefined && (!/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > bits)) return null;
-    list.addSubnet(address, prefix === undefined ? bits : Number(prefix), family);
-  }
-  return list;
-}
-
-export const isListed = (list: BlockList, address: string): boolean =>
-  list.check(address, isIPv4(address) ? "ipv4" : "ipv6");

@@ -50,6 +50,8 @@ export interface LimitSettings {
   rateLimit: "on" | "off" | "remote";
   /** The address that the server listens on. */
   host: string;
+  /** The proxies that say who their clients are. */
+  trustedProxies: readonly string[];
   /** Tokens per second that an account gets in each budget. */
   orderRate: number;
   cancelRate: number;
@@ -101,7 +103,9 @@ export class Limits {
   /** Null when no client that can reach the server is limited. */
   static open(settings: LimitSettings): Limits | null {
     if (settings.rateLimit === "off") return null;
-    if (settings.rateLimit === "remote" && isLoopback(settings.host)) return null;
+    const { rateLimit, host, trustedProxies } = settings;
+    // Clients from outside come through a proxy.
+    if (rateLimit === "remote" && isLoopback(host) && trustedProxies.length === 0) return null;
     return new Limits(settings);
   }
 

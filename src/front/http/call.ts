@@ -6,6 +6,7 @@ import { parseJson } from "../json/json.ts";
 import { readAddressText } from "./addresses.ts";
 import type { Answer, Log } from "./answer.ts";
 import { type RawResponse, ReplyWriter } from "./reply-writer.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 import type { Waiting, WaitingCalls } from "./waiting-calls.ts";
 
 const NO_BYTES = new Uint8Array(0);
@@ -30,6 +31,10 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   recvWindow = "";
   acceptEncoding = "";
   origin = "";
+  /** Anybody may send it. */
+  forwardedFor = "";
+  /** Null: no X-Forwarded-For is believed. */
+  proxies: TrustedProxies | null = null;
   /** The body. A handler gets it whole and valid UTF-8, and must not use it after it has returned. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;
@@ -48,9 +53,20 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
     this.arrivedAt = performance.now();
   }
 
-  /** The client's address as text. Only while the call is not done. */
+  /** The client's address as text, behind trusted proxies, too. Only while the call is not done. */
   remoteAddress(): string {
+    const peer = this.peerAddress();
+    return this.proxies === null ? peer : this.proxies.clientOf(peer, this.forwardedFor);
+  }
+
+  /** The address at the other end of the connection: a client's or a proxy's. Only while the call is not done. */
+  peerAddress(): string {
     return readAddressText(this.response.getRemoteAddressAsText());
+  }
+
+  /** Whether the connection began with a header of the PROXY protocol, version 2. */
+  hasProxyHeader(): boolean {
+    return this.response.getProxiedRemoteAddress().byteLength > 0;
   }
 
   /** The body as text, decoded at the first use. */

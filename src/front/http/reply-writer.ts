@@ -13,6 +13,8 @@ export interface RawResponse extends BodySink {
   /** Ends the connection without an answer. */
   close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
+  /** Empty if the client sent none. Anybody may send one: see findProxyFault() of server.ts. */
+  getProxiedRemoteAddress(): ArrayBuffer;
 }
 
 const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;

@@ -1,6 +1,7 @@
 import { ApiError } from "../common/errors.ts";
 import { Call } from "./call.ts";
 import type { RawResponse } from "./reply-writer.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** The part of a uWebSockets.js request that is used. Only valid during its handler. */
 export interface RawRequest {
@@ -74,6 +75,10 @@ function readHeader(name: string, value: string): void {
       head.transferEncodings++;
       head.transferEncoding = value;
       break;
+    case "x-forwarded-for":
+      // Several of them are one list.
+      reading.forwardedFor += reading.forwardedFor === "" ? value : `,${value}`;
+      break;
     case "authorization":
       noteCredential(AUTHORIZATION);
       reading.authorization = value;
@@ -98,12 +103,13 @@ function readHeader(name: string, value: string): void {
 }
 
 /** Copies the head of a request. Leaves the length of the body, or the reason for a refusal, in `head`. */
-export function readHead(response: RawResponse, request: RawRequest): Call {
+export function readHead(response: RawResponse, request: RawRequest, proxies: TrustedProxies | null = null): Call {
   // getMethod() would turn it into lower case.
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery();
   reading = new Call(response, method, path, query);
+  reading.proxies = proxies;
   head.hosts = 0;
   head.contentLengths = 0;
   head.contentLength = "";

@@ -14,6 +14,7 @@ import { arePacedBodiesDue } from "./paced-body.ts";
 import { discardBody, readBody, readChunkedBody } from "./request-body.ts";
 import { head, readHead } from "./request-head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
 export interface ServerOptions {
@@ -28,6 +29,8 @@ export interface ServerOptions {
   log: Log;
   /** Default: pages of every web site may send requests, and no answer has headers of CORS. */
   origins?: Origins | null;
+  /** Default: X-Forwarded-For is not believed. */
+  proxies?: TrustedProxies | null;
   /** Connections at the same time, WebSockets included; further ones are closed. Default: maxOpenConnections(). */
   maxConnections?: number;
   /** Limits the connections of each network that are no WebSockets. Null: it does not. */
@@ -90,6 +93,7 @@ class HttpServer {
   private readonly sockets: OpenSockets;
   private readonly maxConnections: number;
   private readonly counts: ConnectionCounts | null;
+  private readonly proxies: TrustedProxies | null;
   /** 0 before it listens. */
   private port = 0;
   /** Without WebSockets, because app.filter() does not tell their end. */
@@ -102,6 +106,7 @@ class HttpServer {
     this.sockets = new OpenSockets(options.sockets, options.log);
     this.maxConnections = options.maxConnections ?? maxOpenConnections();
     this.counts = options.connectionLimit ? ConnectionCounts.open(options.connectionLimit) : null;
+    this.proxies = options.proxies ?? null;
     this.app.filter((response, change) => this.countConnection(response, Number(change)));
     this.app.any("/*", (response, request) => this.handle(response, request));
     this.app.ws(options.socketPath, this.socketBehavior());
@@ -149,12 +154,16 @@ class HttpServer {
   }
 
   private isOneTooMany(response: uWS.HttpResponse): boolean {
-    return this.counts?.admit(readAddressText(response.getRemoteAddressAsText()), this.port) === false;
+    if (this.counts === null) return false;
+    const peer = readAddressText(response.getRemoteAddressAsText());
+    // Many clients share the connections of a proxy.
+    return !this.proxies?.has(peer) && !this.counts.admit(peer, this.port);
   }
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest): void {
-    const call = readHead(response, request);
-    const { refusal, bodyBytes, isChunked } = head;
+    const call = readHead(response, request, this.proxies);
+    const { bodyBytes, isChunked } = head;
+    const refusal = head.refusal ?? findProxyFault(call);
     if (this.closing) call.closeAfter();
     if (refusal !== null) refuseLater(response, call, refusal);
     else if (this.closing) this.take(response, call, rejectCall);
@@ -214,9 +223,9 @@ class HttpServer {
       compression: uWS.DISABLED,
       upgrade: (response, request, context) => this.upgrade(response, request, context),
       open: (raw) => {
-        const { socket } = raw.getUserData();
+        const { socket, peer } = raw.getUserData();
         this.connections--;
-        this.counts?.socketOpened(socket.remoteAddress);
+        this.counts?.socketOpened(peer);
         socket.attach(raw);
         sockets.open(socket);
       },
@@ -225,16 +234,17 @@ class HttpServer {
       ping: (raw) => sockets.control(raw.getUserData().socket),
       drain: (raw) => sockets.drain(raw.getUserData().socket),
       close: (raw) => {
-        const { socket } = raw.getUserData();
-        this.counts?.socketClosed(socket.remoteAddress);
+        const { socket, peer } = raw.getUserData();
+        this.counts?.socketClosed(peer);
         sockets.close(socket);
       },
     };
   }
 
   private upgrade(response: uWS.HttpResponse, request: uWS.HttpRequest, context: uWS.us_socket_context_t): void {
-    const call = readHead(response, request);
-    if (head.refusal !== null) return refuseLater(response, call, head.refusal);
+    const call = readHead(response, request, this.proxies);
+    const refusal = head.refusal ?? findProxyFault(call);
+    if (refusal !== null) return refuseLater(response, call, refusal);
     if (this.closing) return this.take(response, call, rejectCall);
     const address = call.remoteAddress();
     try {
@@ -245,12 +255,32 @@ class HttpServer {
     }
     const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
     const socket = new Socket(address);
-    response.upgrade<SocketData>({ socket }, header("key"), header("protocol"), header("extensions"), context);
+    response.upgrade<SocketData>(
+      { socket, peer: call.peerAddress() },
+      header("key"),
+      header("protocol"),
+      header("extensions"),
+      context,
+    );
   }
 }
 
 interface SocketData {
   readonly socket: Socket;
+  /** The address at the other end of the connection, perhaps a proxy's. */
+  readonly peer: string;
+}
+
+/**
+ * uWebSockets.js takes a header of the PROXY protocol before every request, from anybody, and the last one counts. Behind a
+ * proxy that passes on bytes a client could add its own. So none is believed, and a proxy that sends one is told.
+ */
+function findProxyFault(call: Call): ApiError | null {
+  if (call.proxies === null || call.forwardedFor !== "" || !call.hasProxyHeader()) return null;
+  if (!call.proxies.has(call.peerAddress())) return null;
+  return new ApiError("BAD_REQUEST", {
+    message: "The PROXY protocol is not believed. Let the proxy send X-Forwarded-For.",
+  });
 }
 
 const rejectCall = (call: Call): void => call.refuse(new ApiError("NOT_READY"));

@@ -11,8 +11,9 @@ import { errorsIn } from "../../wire/error-codes.ts";
 import * as schema from "../../wire/schema/auth.ts";
 import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
 import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
-import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
+import { newApiKey, newSecret } from "../auth/keys.ts";
 import { CPU_COST, KEEPING_COST, PAGE_COST } from "../auth/limits.ts";
+import { parseAddressList } from "../common/address-list.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Key } from "../exchange/credentials.ts";
 import { replyOf, request, requestFor } from "../exchange/request.ts";
@@ -192,7 +193,7 @@ function readKeyRecord(
   createdAt: number,
 ): KeyRecord {
   const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
-  if (parseAllowedIps(allowedIps) === null)
+  if (parseAddressList(allowedIps) === null)
     throw new ApiError("BAD_VALUE", {
       field: "allowedIps",
       message:

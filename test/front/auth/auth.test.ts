@@ -15,9 +15,10 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import type { KeyRecord } from "../../../src/core/protocol/payloads.ts";
 import { LedgerDescription } from "../../../src/core/protocol/replies.ts";
 import { Auth } from "../../../src/front/auth/auth.ts";
-import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck } from "../../../src/front/auth/keys.ts";
+import { newApiKey, newSecret, SignatureCheck } from "../../../src/front/auth/keys.ts";
 import { type OperatorAccess, Operators, type OperatorTokens } from "../../../src/front/auth/operators.ts";
 import { SeenSignatures } from "../../../src/front/auth/seen-signatures.ts";
+import { isListed, parseAddressList } from "../../../src/front/common/address-list.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import { Credentials } from "../../../src/front/exchange/credentials.ts";
 import type { Call } from "../../../src/front/http/call.ts";
@@ -420,8 +421,8 @@ test("addresses and subnets are parsed strictly", () => {
     "localhost",
     "10.0.0.1/8 ",
   ])
-    assert.equal(parseAllowedIps(["10.0.0.1", bad]), null, bad);
-  const list = parseAllowedIps(["10.0.0.0/8", "::1"]);
+    assert.equal(parseAddressList(["10.0.0.1", bad]), null, bad);
+  const list = parseAddressList(["10.0.0.0/8", "::1"]);
   assert.ok(list !== null && isListed(list, "10.255.0.1") && isListed(list, "::1") && !isListed(list, "192.0.2.1"));
 });
 

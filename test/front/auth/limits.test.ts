@@ -81,6 +81,7 @@ test("at the maximum, only the oldest bucket makes room", () => {
 const SETTINGS: LimitSettings = {
   rateLimit: "on",
   host: "0.0.0.0",
+  trustedProxies: [],
   orderRate: 10,
   cancelRate: 50,
   requestRate: 20,
@@ -260,6 +261,9 @@ test("limits apply to all clients, to none, or to remote ones only", () => {
   assert.equal(Limits.open({ ...SETTINGS, rateLimit: "off" }), null);
   for (const host of ["127.0.0.1", "localhost", "::1"])
     assert.equal(Limits.open({ ...SETTINGS, rateLimit: "remote", host }), null);
+  // Clients from outside come through the proxy.
+  const proxied = open({ rateLimit: "remote", host: "127.0.0.1", trustedProxies: ["127.0.0.1"] });
+  assert.deepEqual([proxied.covers("127.0.0.1"), proxied.covers("203.0.113.7")], [false, true]);
   const remote = open({ rateLimit: "remote" });
   assert.equal(remote.covers("127.0.0.1"), false);
   assert.equal(remote.covers("203.0.113.7"), true);

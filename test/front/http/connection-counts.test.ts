@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { WebSocket } from "ws";
 import { printAddress, remoteOf } from "../../../src/front/http/connection-counts.ts";
 import { listen } from "../../../src/front/http/server.ts";
+import { TrustedProxies } from "../../../src/front/http/trusted-proxies.ts";
 import { until } from "../../e2e/support/wait.ts";
 
 const MAX = 3;
@@ -38,6 +39,7 @@ test("an address has a limited number of connections, also of those that never s
     sockets: { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} },
     log: { error: assert.fail },
     connectionLimit: { max: MAX, covers: (address) => address !== "127.0.0.4" },
+    proxies: new TrustedProxies(["127.0.0.6"]),
   });
   const opened: Socket[] = [];
   t.after(async () => {
@@ -61,6 +63,9 @@ test("an address has a limited number of connections, also of those that never s
   assert.equal(await answers("127.0.0.2"), false);
   assert.equal(await answers("127.0.0.3"), true, "another address");
   for (let i = 0; i < 2 * MAX; i++) assert.equal(await answers("127.0.0.4"), true, "an address without a limit");
+  const shared = await Promise.all(Array.from({ length: FLOOD }, () => open("127.0.0.6")));
+  assert.equal(await answers("127.0.0.6"), true, "a trusted proxy");
+  assert.ok(shared.every(({ closed }) => !closed));
 
   const webSockets = Array.from(
     { length: MAX },

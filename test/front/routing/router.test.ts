@@ -193,6 +193,7 @@ const openLimits = () =>
   Limits.open({
     rateLimit: "on",
     host: "0.0.0.0",
+    trustedProxies: [],
     orderRate: 10,
     cancelRate: 10,
     requestRate: 10,

@@ -37,6 +37,9 @@ export class FakeResponse implements RawResponse {
   cork(write: () => void): void {
     write();
   }
+  getProxiedRemoteAddress(): ArrayBuffer {
+    return new ArrayBuffer(0);
+  }
   getRemoteAddressAsText(): ArrayBuffer {
     return new Uint8Array(Buffer.from(this.remoteAddress)).buffer;
   }

@@ -67,6 +67,7 @@ export const limited = (changes: Partial<LimitSettings> = {}): Limits | null =>
   Limits.open({
     rateLimit: "on",
     host: "",
+    trustedProxies: [],
     orderRate: 20,
     cancelRate: 60,
     requestRate: 1,
