@@ -70,7 +70,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   "uWebSockets.js": ["src/front/http/server.ts"],
   lmdb: ["src/store/"],
   ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
-  ws: ["src/client/client.ts"],
+  ws: ["src/client/websocket.ts"],
   "cli-table3": ["src/cli/table.ts"],
   viem: ["src/packages/viem.ts", "src/cli/wallet.ts"],
   typebox: ["src/packages/typebox.ts"],

@@ -1,4 +1,4 @@
-import WebSocket from "ws";
+import { WebSocket } from "#websocket";
 import { addressLines, keyLines, messageToSign, withdrawalLines } from "./approval.ts";
 import { orderSegment, pathSegment } from "./paths.ts";
 import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
@@ -6,7 +6,7 @@ import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstruc
 import type * as api from "./types.ts";
 
 export interface PerpdClientOptions extends ClientOptions {
-  /** WebSocket class for stream(). Default: that of the `ws` package. */
+  /** WebSocket class for stream(). Default: that of the browser, or of the `ws` package. */
   WebSocket?: WebSocketConstructor;
 }
 

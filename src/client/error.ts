@@ -58,4 +58,4 @@ const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
 export const isOutcomeUnknown = (error: Error): boolean =>
   error instanceof PerpdError
     ? UNKNOWN_OUTCOMES.has(error.code)
-    : !NOT_CONNECTED.has((error.cause as NodeJS.ErrnoException | undefined)?.code);
+    : !NOT_CONNECTED.has((error.cause as { code?: string } | undefined)?.code);

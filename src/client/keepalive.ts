@@ -1,33 +1,61 @@
+/** Node reads what has arrived before it runs an immediate. Browsers have none, and their timers wait for their turn. */
+const afterReading: (run: () => void) => unknown = globalThis.setImmediate ?? ((run) => setTimeout(run, 0));
+
+/** A part of the wait for the ping. Setting a timer for every message would cost more than reading it. */
+const MIN_AGE = 0.1;
+
 /** Detects a dead connection: pings after half of `deadAfterMs` without a message, gives up after all of it. */
 export class Keepalive {
-  private readonly timer: NodeJS.Timeout;
+  private readonly waitMs: number;
+  private readonly ping: () => void;
+  private readonly onDead: () => void;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** performance.now() when the timer was set. */
+  private setAtMs = 0;
   private pinged = false;
-  private end: NodeJS.Immediate | undefined;
+  private stopped = false;
 
   constructor(deadAfterMs: number, ping: () => void, onDead: () => void) {
-    this.timer = setTimeout(() => {
-      if (this.pinged) {
-        // The program itself may have been blocked. Messages that arrived meanwhile are read after the timers, so let
-        // them come first.
-        this.end = setImmediate(onDead);
-        return;
-      }
-      this.pinged = true;
-      this.timer.refresh();
-      ping();
-    }, deadAfterMs / 2);
+    this.waitMs = deadAfterMs / 2;
+    this.ping = ping;
+    this.onDead = onDead;
+    this.wait();
   }
 
   /** A message has arrived. */
   received(): void {
-    clearImmediate(this.end);
     this.pinged = false;
-    this.timer.refresh();
+    if (performance.now() - this.setAtMs > MIN_AGE * this.waitMs) this.wait();
   }
 
   /** Call when the connection ends: no callback runs afterwards. */
   stop(): void {
-    clearImmediate(this.end);
+    this.stopped = true;
     clearTimeout(this.timer);
+  }
+
+  private wait(): void {
+    if (this.stopped) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check(), this.waitMs);
+    this.setAtMs = performance.now();
+  }
+
+  private check(): void {
+    if (this.pinged) {
+      // The program itself may have been blocked. Messages that arrived meanwhile are read after the timers, so let
+      // them come first.
+      afterReading(() => this.giveUp());
+      return;
+    }
+    this.pinged = true;
+    this.wait();
+    this.ping();
+  }
+
+  private giveUp(): void {
+    if (this.stopped) return;
+    if (this.pinged) this.onDead();
+    else this.wait();
   }
 }

@@ -1,4 +1,4 @@
-import { crc32 } from "node:zlib";
+import { crc32 } from "./crc32.ts";
 import type { Level, OrderBookMessage } from "./types.ts";
 
 /** Best levels of each side that the checksum covers. */

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { parseObject, responseError } from "./response.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
+import { Signer } from "./signing.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -29,7 +29,7 @@ export class Requests {
   token: string | undefined;
   readonly baseUrl: string;
   private readonly apiKey: string | undefined;
-  private readonly secret: string | undefined;
+  private readonly signer: Signer | null;
   private readonly timeoutMs: number;
   private readonly retry: Retry;
   private lastTimestamp = 0;
@@ -38,7 +38,7 @@ export class Requests {
     this.baseUrl = options.baseUrl.replace(/\/$/, "");
     this.token = options.token;
     this.apiKey = options.apiKey;
-    this.secret = options.secret;
+    this.signer = options.secret === undefined ? null : new Signer(options.secret);
     this.timeoutMs = options.timeoutMs ?? 10_000;
     this.retry = new Retry(options);
   }
@@ -64,11 +64,11 @@ export class Requests {
   }
 
   /** The fields of a WebSocket's `auth` message; null without credentials. */
-  socketCredentials(): Record<string, string | number> | null {
-    if (this.apiKey !== undefined && this.secret !== undefined) {
+  async socketCredentials(): Promise<Record<string, string | number> | null> {
+    if (this.apiKey !== undefined && this.signer !== null) {
       const timestamp = this.timestamp();
       const { pathname } = new URL(`${this.baseUrl}/ws`);
-      return { apiKey: this.apiKey, timestamp, signature: this.sign(`${timestamp}GET${pathname}`) };
+      return { apiKey: this.apiKey, timestamp, signature: await this.signer.sign(`${timestamp}GET${pathname}`) };
     }
     return this.token === undefined ? null : { token: this.token };
   }
@@ -80,7 +80,7 @@ export class Requests {
   }
 
   private async sendOnce<T>(method: string, url: URL, text: string | undefined): Promise<T> {
-    const headers: Record<string, string> = this.credentials(method, url, text ?? "");
+    const headers: Record<string, string> = await this.credentials(method, url, text ?? "");
     if (text !== undefined) headers["Content-Type"] = "application/json";
     const response = await fetch(url, {
       method,
@@ -100,10 +100,10 @@ export class Requests {
     });
   }
 
-  private credentials(method: string, url: URL, body: string): Record<string, string> {
-    if (this.apiKey !== undefined && this.secret !== undefined) {
+  private async credentials(method: string, url: URL, body: string): Promise<Record<string, string>> {
+    if (this.apiKey !== undefined && this.signer !== null) {
       const timestamp = String(this.timestamp());
-      const signature = this.sign(timestamp + method + url.pathname + url.search + body);
+      const signature = await this.signer.sign(timestamp + method + url.pathname + url.search + body);
       return { "X-Api-Key": this.apiKey, "X-Timestamp": timestamp, "X-Signature": signature };
     }
     return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
@@ -114,12 +114,6 @@ export class Requests {
     const now = Date.now();
     this.lastTimestamp = Math.min(Math.max(now, this.lastTimestamp + 1), now + MAX_LEAD_MS);
     return this.lastTimestamp;
-  }
-
-  private sign(text: string): string {
-    return createHmac("sha256", this.secret ?? "")
-      .update(text)
-      .digest("hex");
   }
 }
 

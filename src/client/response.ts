@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { PerpdError } from "./error.ts";
 import type { ErrorBody } from "./types.ts";
 
@@ -49,8 +48,15 @@ export function notPerpdError(
 /** A perpd's error is far shorter. The bound stops reading a page that never ends. */
 const MAX_BODY_CHARS = 65_536;
 
+/** The HTTP response of a server that refused the handshake of a WebSocket. */
+export interface Rejection {
+  statusCode?: number;
+  headers: Record<string, string | string[] | undefined>;
+  setEncoding(encoding: "utf8"): AsyncIterable<string>;
+}
+
 /** The error for an HTTP response to a WebSocket handshake. Reads as much of the body as arrives. */
-export async function readRejection(url: URL, response: IncomingMessage): Promise<PerpdError> {
+export async function readRejection(url: URL, response: Rejection): Promise<PerpdError> {
   let text = "";
   try {
     for await (const part of response.setEncoding("utf8")) {

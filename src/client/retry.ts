@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
 export interface RetryOptions {
@@ -41,7 +40,7 @@ export class Retry {
         const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
         const waitMs = asked ?? jittered(FIRST_WAIT_MS * 2 ** tries);
         if (waitMs > this.maxWaitMs) throw unknownOutcome ?? error;
-        await sleep(waitMs);
+        await new Promise((later) => setTimeout(later, waitMs));
       }
     }
   }

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from "node:http";
 import { isSignatureReplay, PerpdError } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
-import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
+import { isTransient, notPerpdError, parseObject, type Rejection, readRejection } from "./response.ts";
 import { jittered } from "./retry.ts";
 import type * as api from "./types.ts";
 
@@ -12,7 +11,7 @@ export interface WebSocketLike {
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
   /** Only in `ws`: the HTTP response of a server that refused the handshake. */
-  on?(event: "unexpected-response", listener: (request: unknown, response: IncomingMessage) => void): unknown;
+  on?(event: "unexpected-response", listener: (request: unknown, response: Rejection) => void): unknown;
   send(text: string): void;
   close(): void;
 }
@@ -65,7 +64,7 @@ export class Stream {
   readonly ready: Promise<void>;
   private readonly WebSocket: WebSocketConstructor;
   private readonly url: string;
-  private readonly credentials: () => object | null;
+  private readonly credentials: () => Promise<object | null>;
   /** After the first subscription: with the defaults that the exchange filled in, as messages name them. */
   private channels: api.ChannelRequest[];
   private readonly handlers: StreamHandlers;
@@ -87,14 +86,14 @@ export class Stream {
   private retryMs = FIRST_RETRY_MS;
   /** performance.now() at the subscription of this connection. */
   private subscribedAtMs = Number.POSITIVE_INFINITY;
-  private retryTimer: NodeJS.Timeout | null = null;
+  private retryTimer: ReturnType<typeof setTimeout> | null = null;
   /** Why the stream has ended. */
   private endReason: PerpdError | null = null;
 
   constructor(
     WebSocket: WebSocketConstructor,
     url: string,
-    credentials: () => object | null,
+    credentials: () => Promise<object | null>,
     channels: api.ChannelRequest[],
     handlers: StreamHandlers,
     options: StreamOptions = {},
@@ -221,13 +220,16 @@ export class Stream {
     });
     socket.onopen = () => {
       state = "the connection was lost";
-      this.subscribe().then(
+      this.subscribe(socket).then(
         () => {
+          if (this.socket !== socket) return;
           this.subscribedAtMs = performance.now();
           this.wasReady = true;
           this.resolveReady();
         },
-        (error: PerpdError) => this.onRefused(error),
+        (error: PerpdError) => {
+          if (this.socket === socket) this.onRefused(error);
+        },
       );
     };
     socket.onmessage = (event: { data: unknown }) => {
@@ -237,7 +239,7 @@ export class Stream {
       else this.onRefused(notPerpdError(new URL(this.url)));
     };
     // The close event follows. Without this handler `ws` throws.
-    socket.onerror = ({ message, error }: { message?: string; error?: NodeJS.ErrnoException }) => {
+    socket.onerror = ({ message, error }: { message?: string; error?: { code?: string } }) => {
       cause = message?.trim() || error?.code || "";
     };
     socket.onclose = ({ reason }: { reason: string }) => {
@@ -253,6 +255,7 @@ export class Stream {
   }
 
   private onConnectionLost(how: string): void {
+    this.socket = null;
     this.isOpen = false;
     const lost = disconnected(how, this.endReason === null);
     for (const { reject } of this.pending.values()) reject(lost);
@@ -268,9 +271,10 @@ export class Stream {
     this.handlers.onDisconnect?.(this.rejection ?? lost);
   }
 
-  private async subscribe(): Promise<void> {
+  private async subscribe(socket: WebSocketLike): Promise<void> {
     const { cancelOnDisconnect } = this.options;
-    const credentials = this.credentials();
+    const credentials = await this.credentials();
+    if (this.socket !== socket) return;
     if (credentials !== null) await this.request("auth", { ...credentials, cancelOnDisconnect });
     this.isOpen = true;
     if (this.channels.length === 0) return;

@@ -5,12 +5,19 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 
 /** Where package.json lies; the tests run from dist/test/client. */
 const TOP = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** All files and packages that a built file needs in order to run. */
-function reach(entry: string): { files: Set<string>; packages: Set<string> } {
+interface Manifest {
+  exports: Record<string, string>;
+  imports: Record<string, Record<string, string>>;
+}
+const { exports, imports } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as Manifest;
+
+/** All files and packages that a built file needs in order to run, on a platform of package.json. */
+function reach(entry: string, platform = "default"): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();
   const todo = [entry];
@@ -20,15 +27,14 @@ function reach(entry: string): { files: Set<string>; packages: Set<string> } {
     for (const [, name] of readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g)) {
       if (name === undefined) continue;
       if (name.startsWith(".")) todo.push(resolve(dirname(file), name));
+      else if (name.startsWith("#")) todo.push(join(TOP, imports[name][platform]));
       else packages.add(name);
     }
   }
   return { files, packages };
 }
 
-const { exports } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as { exports: Record<string, string> };
-
-test("perpd/client contains no code of the server", () => {
+test("perpd/client contains no code of the server, and nothing but its own for browsers", () => {
   const { files, packages } = reach(join(TOP, exports["./client"] as string));
   const home = join(TOP, "dist/src/client/");
   assert.ok(files.size > 4);
@@ -36,10 +42,21 @@ test("perpd/client contains no code of the server", () => {
     [...files].filter((file) => !file.startsWith(home)),
     [],
   );
-  assert.deepEqual(
-    [...packages].filter((name) => !name.startsWith("node:")),
-    ["ws"],
-  );
+  assert.deepEqual([...packages], ["ws"]);
+  assert.deepEqual([...reach(join(TOP, exports["./client"]), "browser").packages], []);
+});
+
+test("a bundler for browsers takes perpd/client as it is", async () => {
+  const entryPoints = [join(TOP, exports["./client"])];
+  const options = { platform: "browser", bundle: true, write: false, metafile: true, logLevel: "silent" } as const;
+  const { warnings, metafile } = await build({ entryPoints, ...options });
+  assert.deepEqual(warnings, []);
+  const inputs = Object.entries(metafile.inputs);
+  assert.ok(inputs.some(([path]) => path.endsWith("websocket-browser.js")));
+  for (const [path, { imports }] of inputs) {
+    assert.match(path, /dist\/src\/client\//);
+    for (const { path: imported, external } of imports) assert.ok(external !== true, imported);
+  }
 });
 
 test("perpd/ccxt contains no code of the server", () => {
