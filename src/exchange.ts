@@ -99,7 +99,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     onCall: (call) => apis.open(call),
     sockets: webSocketApi,
     log,
-    origins: originsOf(config),
+    origins: new Origins(config.allowedOrigins),
     proxies: proxiesOf(config),
     connectionLimit: connectionLimitOf(config, limits),
   });
@@ -164,12 +164,13 @@ const NO_SOCKETS: SocketHandlers = {
 async function listenForOperators(config: Config, onCall: (call: Call) => void, log: Logger): Promise<Server | null> {
   const { operatorHost: host, operatorPort: port } = config;
   if (port === 0) return null;
-  const options = { origins: originsOf(config), proxies: proxiesOf(config), maxConnections: MAX_OPERATOR_CONNECTIONS };
+  const options = {
+    origins: new Origins(config.allowedOrigins),
+    proxies: proxiesOf(config),
+    maxConnections: MAX_OPERATOR_CONNECTIONS,
+  };
   return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, ...options });
 }
-
-const originsOf = ({ allowedOrigins }: Config): Origins | null =>
-  allowedOrigins.length === 0 ? null : new Origins(allowedOrigins);
 
 const proxiesOf = ({ trustedProxies }: Config): TrustedProxies | null =>
   trustedProxies.length === 0 ? null : new TrustedProxies(trustedProxies);

@@ -248,7 +248,7 @@ test("a token of less than 32 characters is refused with the way to make one, an
 
 test("allowed origins are a list, each as a browser sends it", () => {
   const origins = (text: string) => start([], { PERPD_ALLOWED_ORIGINS: text }).allowedOrigins;
-  assert.deepEqual(start([]).allowedOrigins, []);
+  assert.deepEqual(start([]).allowedOrigins, ["*"]);
   assert.deepEqual(origins("https://App.example.com:443, http://localhost:3000/,"), [
     "https://app.example.com",
     "http://localhost:3000",
@@ -260,7 +260,8 @@ test("allowed origins are a list, each as a browser sends it", () => {
     "https://a?b",
     "https://u:p@a",
     "null",
-    "*",
+    "**",
+    "https://*.a",
     "ws://a",
   ])
     assert.match(

@@ -440,9 +440,9 @@ export const SETTINGS = Type.Object(
     ),
     allowedOrigins: Type.String(
       setting({
-        default: "",
+        default: "*",
         description:
-          "web sites whose pages may use the exchange in a browser, such as https://app.example.com, with commas between them; empty = no answer has CORS headers, and every page may open a WebSocket",
+          "web sites whose pages may use the exchange in a browser, such as https://app.example.com, with commas between them; * = pages of every other site may read public data; the exchange's own pages may always use it",
       }),
     ),
     trustedProxies: Type.String(

@@ -1,17 +1,18 @@
 import { ConfigError } from "./error.ts";
 
-/** The origins of the setting, each as a browser sends it. Throws ConfigError. */
+/** The origins of the setting, each as a browser sends it, or "*" for all that read public data. Throws ConfigError. */
 export function parseOrigins(allowedOrigins: string): string[] {
   const origins = allowedOrigins.split(",").map((entry) => entry.trim());
   return origins.filter((entry) => entry !== "").map(parseOrigin);
 }
 
 function parseOrigin(text: string): string {
+  if (text === "*") return text;
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null;
   // The path of an origin alone is "/".
-  if (url !== null && url.href === `${url.origin}/` && !/[?#]/.test(text)) return url.origin;
+  if (url !== null && url.href === `${url.origin}/` && !/[?#*]/.test(text)) return url.origin;
   throw new ConfigError(
-    `allowedOrigins: "${text}" is not an origin; give a scheme, a host and perhaps a port, such as https://app.example.com`,
+    `allowedOrigins: "${text}" is not an origin; give a scheme, a host and perhaps a port, such as https://app.example.com, or * for public data`,
   );
 }
 

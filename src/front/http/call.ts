@@ -35,6 +35,9 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   forwardedFor = "";
   /** Null: no X-Forwarded-For is believed. */
   proxies: TrustedProxies | null = null;
+  host = "";
+  /** From a page of another site: it may only read public data. See Origins. */
+  isForeign = false;
   /** The body. A handler gets it whole and valid UTF-8, and must not use it after it has returned. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;

@@ -52,6 +52,7 @@ function readHeader(name: string, value: string): void {
   switch (name) {
     case "host":
       head.hosts++;
+      reading.host = value;
       break;
     case "accept-encoding":
       reading.acceptEncoding = value;

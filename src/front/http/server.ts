@@ -254,7 +254,7 @@ class HttpServer {
       return this.take(response, call, () => call.fail(thrown, this.options.log));
     }
     const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
-    const socket = new Socket(address);
+    const socket = new Socket(address, call.isForeign);
     response.upgrade<SocketData>(
       { socket, peer: call.peerAddress() },
       header("key"),

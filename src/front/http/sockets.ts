@@ -21,12 +21,15 @@ export interface RawSocket {
 /** A connected WebSocket client. After it has closed, every method does nothing. */
 export class Socket {
   readonly remoteAddress: string;
+  /** Opened by a page of another site: it may not authenticate. See Origins. */
+  readonly isForeign: boolean;
   /** Time of the client's last message, ping or pong, by performance.now(). */
   lastReceivedAt = performance.now();
   private raw: RawSocket | null = null;
 
-  constructor(remoteAddress: string) {
+  constructor(remoteAddress: string, isForeign = false) {
     this.remoteAddress = remoteAddress;
+    this.isForeign = isForeign;
   }
 
   /** For the server only: the handshake is done. */

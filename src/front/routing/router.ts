@@ -10,6 +10,7 @@ import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
 import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
+import { allowAnyOrigin } from "../http/origins.ts";
 import { LARGE_BODY_BYTES } from "../http/request-body.ts";
 import { Input } from "../json/input.ts";
 import { type Access, costOf, isForOperators, isLimited, type Route, type RouteRequest } from "./route.ts";
@@ -83,6 +84,7 @@ export class Router {
     const endpoint = path.byMethod.get(call.method);
     if (endpoint === undefined) return this.refuseMethod(call, path);
     const { route, query, body } = endpoint;
+    if (call.isForeign) admitForeign(call, route);
     const { length } = call.bytes;
     if (length > LARGE_BODY_BYTES && isLimited(route)) this.chargeAddress(call, sizeCost(length));
     const cost = route.costOfBody === undefined ? endpoint.cost : costOfCall(call, route.costOfBody, endpoint.cost);
@@ -166,6 +168,12 @@ export class Router {
       }
     }
   }
+}
+
+/** Pages of other sites may read public data, errors included. Throws ORIGIN_NOT_ALLOWED for anything else. */
+function admitForeign(call: Call, { access, method }: Route): void {
+  if (access !== "PUBLIC" || method !== "GET") throw new ApiError("ORIGIN_NOT_ALLOWED");
+  allowAnyOrigin(call);
 }
 
 function endpointsOf(routes: readonly Route[]): PathEndpoints {

@@ -159,6 +159,7 @@ export class RequestHandler {
     credentials: SocketCredentials,
     cancelOnDisconnect: boolean,
   ): void {
+    if (connection.socket.isForeign) throw new ApiError("ORIGIN_NOT_ALLOWED");
     const identity = this.options.auth.socket(credentials, connection.socket.remoteAddress);
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");

@@ -209,9 +209,9 @@ export const GATEWAY_ERRORS = {
   },
   ORIGIN_NOT_ALLOWED: {
     status: 403,
-    problem: "Pages of this web site may not use the exchange in a browser.",
+    problem: "Pages of this web site may not do this in a browser.",
     remedy: "Use a site of the exchange, or ask the operator to add the site's origin to allowedOrigins.",
-    groups: ["HTTP"],
+    groups: ["HTTP", "SOCKET_AUTH"],
   },
   OPERATOR_REQUIRED: {
     status: 403,

@@ -11,25 +11,31 @@ import { newPrivateKey, walletOf } from "../support/wallet.ts";
 
 const skip = CHROMIUM === null && "no Chromium is installed: nothing here was tested in a browser";
 
+/** With rate limits, so that their headers are sent. */
+const FLAGS = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
+
 let browser: Browser;
 let site: Site;
+let hostileSite: Site;
 let server: TestServer;
 let maker: Trader;
 
 before(async () => {
   if (CHROMIUM === null) return;
-  site = await openSite(await bundleClient());
+  const script = await bundleClient();
+  [site, hostileSite] = await Promise.all([openSite(script), openSite(script)]);
   [server, browser] = await Promise.all([
-    startServer({ environment: { PERPD_ALLOWED_ORIGINS: site.origin } }),
+    startServer({ quiet: false, flags: FLAGS, environment: { PERPD_ALLOWED_ORIGINS: `*,${site.origin}` } }),
     openBrowser(),
   ]);
-  site.exchange = new URL(server.url).origin;
+  site.exchange = hostileSite.exchange = new URL(server.url).origin;
   await new Operator(server).setIndex("BTC-PERP", "65000");
   maker = await openTrader(server);
 });
 
 after(async () => {
   site?.close();
+  hostileSite?.close();
   await browser?.close();
   await server?.dispose();
 });
@@ -137,4 +143,56 @@ test("the client signs in, signs, trades, follows and resumes in a page of an al
     bids: [["64000", "0.03"]],
   });
   assert.deepEqual(faults, []);
+});
+
+test("a hostile page reads public data, and nothing more even with a stolen token", { skip }, async () => {
+  const { page } = await openPage(hostileSite);
+  const seen = await page.evaluate(
+    async ([baseUrl, token]) => {
+      const { LocalOrderBook, PerpdClient } = (globalThis as unknown as InPage).perpd;
+      const open = new PerpdClient({ baseUrl, retries: 0 });
+      const thief = new PerpdClient({ baseUrl, token, retries: 0 });
+      const symbol = "BTC-PERP";
+      /** An answer that the browser hides is a TypeError, like a lost connection. */
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => "read it",
+          (error) => error.code ?? error.name,
+        );
+      const book = new LocalOrderBook();
+      const isRight = new Promise<boolean>((resolve) => {
+        const channels = [{ channel: "orderbook", symbol }] as const;
+        const stream = open.stream([...channels], {
+          onMessage: (message) => {
+            if (message.channel !== "orderbook") return;
+            resolve(book.apply(message));
+            stream.close();
+          },
+        });
+      });
+      const headers = (await fetch(`${baseUrl}/market/ticker`)).headers;
+      return {
+        public: [await codeOf(open.ticker(symbol)), await codeOf(open.openApi()), await codeOf(open.ticker("X"))],
+        headers: [headers.get("X-Request-Id") !== null, headers.get("RateLimit-Remaining") !== null],
+        isBookRight: await isRight,
+        private: await Promise.all([
+          codeOf(thief.balance()),
+          codeOf(thief.ticker(symbol)),
+          codeOf(thief.placeOrder({ symbol, side: "BUY", type: "MARKET", quantity: "0.01" })),
+          codeOf(open.balance()),
+          codeOf(open.challenge("0x8ba1f109551bD432803012645Ac136ddd64DBA72")),
+        ]),
+        stream: await codeOf(thief.stream([{ channel: "balance" }], { onMessage() {} }).ready),
+      };
+    },
+    [server.url, maker.token ?? ""],
+  );
+  assert.deepEqual(seen, {
+    public: ["read it", "read it", "UNKNOWN_SYMBOL"],
+    headers: [true, true],
+    isBookRight: true,
+    private: ["TypeError", "TypeError", "TypeError", "TypeError", "TypeError"],
+    stream: "ORIGIN_NOT_ALLOWED",
+  });
+  assert.equal((await maker.history()).data.filter(({ type }) => type === "MARKET").length, 0);
 });

@@ -145,6 +145,37 @@ test("an unknown method of a path is refused with the allowed ones", () => {
   assert.deepEqual([options.status, options.headers.allow, options.text], [204, "POST, OPTIONS", ""]);
 });
 
+test("a page of another site reads public data, errors included, and does nothing else", () => {
+  const read = (method: string, target: string): FakeResponse => {
+    const { call, response } = fakeCall(method, target, {
+      body: method === "POST" ? "{}" : "",
+      authorization: "let me in",
+    });
+    call.isForeign = true;
+    try {
+      router.handle(call);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+    return response;
+  };
+  const allowed = "access-control-allow-origin";
+  for (const target of ["/v1/things/all", "/v1/things?limit=x"])
+    assert.equal(read("GET", target).headers[allowed], "*", target);
+  for (const target of [
+    "POST /v1/things",
+    "POST /v1/things/17/close",
+    "DELETE /v1/things",
+    "GET /v1/session",
+    "GET /v1/operator",
+  ]) {
+    const [method, path] = target.split(" ");
+    const refused = read(method, path);
+    assert.deepEqual(codeOf(refused), [403, "ORIGIN_NOT_ALLOWED"], target);
+    assert.equal(refused.headers[allowed], undefined, target);
+  }
+});
+
 test("HEAD answers like GET, without the body", () => {
   const response = send("HEAD", "/v1/things/all");
   assert.deepEqual([response.status, response.headers["content-length"], response.text], [200, "12", ""]);

@@ -28,10 +28,11 @@ export class ScriptedClient implements RawSocket {
   private readonly handlers: SocketHandlers;
   private received: Received[] = [];
 
-  constructor(hub: Hub, handlers: SocketHandlers) {
+  /** `isForeign`: a page of another site. */
+  constructor(hub: Hub, handlers: SocketHandlers, isForeign = false) {
     this.hub = hub;
     this.handlers = handlers;
-    this.socket = new Socket("127.0.0.1");
+    this.socket = new Socket("127.0.0.1", isForeign);
     this.socket.attach(this);
     hub.clients.add(this);
     handlers.open(this.socket);

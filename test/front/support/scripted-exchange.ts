@@ -30,7 +30,7 @@ export interface Exchange {
   trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
   /** Errors. */
   logged: string[];
-  connect(): ScriptedClient;
+  connect(isForeign?: boolean): ScriptedClient;
 }
 
 /** Tokens: "alice", "bob", "alice-blind" (may not read), "alice-brief" (expires in a second). Keys: "key" of Alice's. */
@@ -108,7 +108,16 @@ export async function open(
     limits,
     log: { error: (_, message) => void logged.push(message) },
   });
-  return { engine, machine, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
+  return {
+    engine,
+    machine,
+    market,
+    channels,
+    hub,
+    trades,
+    logged,
+    connect: (isForeign) => new ScriptedClient(hub, channels, isForeign),
+  };
 }
 
 export const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });

@@ -26,6 +26,17 @@ test("a socket authenticates with a token or a key", async () => {
   assert.equal(connect().ask({ op: "auth", token: "mallory" })[0].code, "INVALID_TOKEN");
 });
 
+test("a socket that a page of another site has opened follows public streams, and never authenticates", async () => {
+  const { connect } = await open();
+  const client = connect(true);
+  assert.equal(client.ask({ op: "auth", token: "alice" })[0].code, "ORIGIN_NOT_ALLOWED");
+  assert.equal(client.ask({ op: "subscribe", channels: [{ channel: "balance" }] })[0].code, "UNAUTHENTICATED");
+  assert.equal(
+    client.ask({ op: "subscribe", channels: [{ channel: "trades", symbol: "BTC-PERP" }] })[0].op,
+    "subscribed",
+  );
+});
+
 test("a socket keeps its account", async () => {
   const { connect } = await open();
   const client = connect();
