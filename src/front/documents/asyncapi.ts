@@ -29,7 +29,7 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
     operations[name] = streamOperation(name);
   }
   return {
-    asyncapi: "3.0.0",
+    asyncapi: "3.1.0",
     info: {
       title: "perpd WebSocket",
       version,

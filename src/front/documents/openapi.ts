@@ -54,12 +54,6 @@ const SECURITY_SCHEMES: Json = {
     scheme: "bearer",
     description: "The token from `POST /auth/login`. It has all permissions.",
   },
-  apiKey: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Api-Key",
-    description: "The key from `POST /auth/keys`. Every request needs X-Timestamp and X-Signature as well.",
-  },
   operator: { type: "http", scheme: "bearer", description: "The operator's token, from the configuration." },
 };
 
@@ -138,7 +132,8 @@ const ACCESS: Readonly<Record<string, { text: string; security: Json[] }>> = {
   OPERATOR: { text: "Needs an operator's token.", security: [{ operator: [] }] },
   METRICS: { text: "Needs the metrics token or an operator's token.", security: [{ operator: [] }] },
 };
-const CREDENTIALS: Json[] = [{ session: [] }, { apiKey: [] }];
+/** A session, or the headers of an API key, which headerParameters() declares. */
+const CREDENTIALS: Json[] = [{ session: [] }, {}];
 
 export const accessText = (access: Access): string =>
   ACCESS[access]?.text ?? `Needs a session, or an API key with the permission ${access}.`;
@@ -175,8 +170,16 @@ function parameter(name: string, place: string, required: boolean, schema: TSche
 
 function headerParameters({ access }: Route): Json[] {
   if (access in ACCESS) return [];
-  // No security schemes of their own: a generated client would send its one credential as all of them.
+  // No security schemes: a generated client would send its one credential, a session's token, as all of them.
   return [
+    {
+      name: "X-Api-Key",
+      in: "header",
+      required: false,
+      description:
+        "An API key from `POST /auth/keys`. It takes the place of a session, and needs X-Timestamp and X-Signature.",
+      schema: { type: "string" },
+    },
     {
       name: "X-Timestamp",
       in: "header",

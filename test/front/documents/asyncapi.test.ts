@@ -31,7 +31,7 @@ interface Document {
 const document = asyncApiDocument(declaredRoutes(), "1.2.3") as unknown as Document;
 
 /** The JSON Schema of AsyncAPI 3.0. */
-const SPECIFICATION = fileURLToPath(import.meta.resolve("@asyncapi/specs/schemas/3.0.0.json"));
+const SPECIFICATION = fileURLToPath(import.meta.resolve("@asyncapi/specs/schemas/3.1.0.json"));
 
 test("asyncapi.json is valid AsyncAPI 3.0", () => {
   // The schema has its own copy of the meta-schema of JSON Schema.

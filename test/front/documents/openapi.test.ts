@@ -156,7 +156,7 @@ test("path parameters, security and errors follow from the route", () => {
     order?.parameters?.filter((each) => each.in === "path").map(({ name, required }) => [name, required]),
     [["id", true]],
   );
-  assert.deepEqual(order?.security, [{ session: [] }, { apiKey: [] }]);
+  assert.deepEqual(order?.security, [{ session: [] }, {}]);
   assert.match(order?.responses["409"]?.description ?? "", /ORDER_NOT_OPEN/);
   assert.match(order?.responses["401"]?.description ?? "", /UNAUTHENTICATED/);
   const book = operations.find(({ operationId }) => operationId === "orderBook");
