@@ -123,7 +123,7 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
       case "positions":
         return message.data.map((row) => {
           const what = `${side(row.side ?? "", (row.side ?? "FLAT").padEnd(5))} ${row.size} @ ${row.entryPrice ?? "-"}`;
-          return `${row.symbol}  ${what}  mark ${row.markPrice ?? "-"}  profit ${signed(paint, row.unrealizedPnl)}`;
+          return `${row.symbol}  ${what}  mark ${row.markPrice ?? "-"}  profit ${signed(paint, row.unrealizedPnl)}  ${row.leverage}x`;
         });
       case "positions-history":
         return message.data.map((row) => {

@@ -31,8 +31,8 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   orders: "The open orders, then each order that a transaction has changed or closed.",
   fills: "The last hundred fills, then the fills of each transaction.",
   positions:
-    'The open positions, then one message for each changed position. A size of "0" means that it was closed. The ' +
-    "`sequence` in `data` is that of the position's last change. Two messages may have the same.",
+    'The open positions, then one message for each changed position. A size of "0" means that it was closed, or ' +
+    "that the symbol has no position and its leverage or marginMode was changed. The `sequence` in `data` is that of the position's last change. Two messages may have the same.",
   balance:
     "The balance, then the whole balance again when one of its values has changed. It includes everything up to `sequence`, " +
     "and may include the next few transactions. So two messages may have the same `sequence`.",

@@ -112,6 +112,10 @@ test("balance and positions: a snapshot, then an update for each fill, order, pr
   const single = await SocketClient.openAs(server.wsUrl, alice.token);
   await single.subscribe({ channel: "positions", symbol: "ETH-PERP" });
   await until("its snapshot", () => single.ofChannel("positions").length > 0);
+  // SOL has no position.
+  await alice.call(200, "POST", "/positions/SOL-PERP/leverage", { leverage: 7 });
+  await until("the leverage", () => lastPosition(client, "SOL-PERP")?.leverage === 7);
+  assert.equal(lastPosition(client, "SOL-PERP")?.size, "0");
   const { data } = await alice.get<PositionList>("/positions?symbol=ETH-PERP");
   assert.deepEqual(single.ofChannel("positions")[0]?.data, data);
   await Promise.all([client.close(), single.close()]);

@@ -11,6 +11,8 @@ interface Slot {
   readonly instrument: Instrument;
   /** As published last; "": not open. */
   text: string;
+  /** Leverage and margin mode, which the account may also set without a position; "": not read yet. */
+  settings: string;
   /** The position may have changed since the last request. */
   isStale: boolean;
   /** Numbers of the last request sent and of the last request answered. */
@@ -20,7 +22,7 @@ interface Slot {
 
 /**
  * An account's open positions: all of them in the snapshot, then each one that has changed, with size "0" when it was
- * closed. The stream requests a position from the engine after each event that may change it, one request at a time.
+ * closed. Also a symbol without a position when its leverage or margin mode was changed. The stream requests a position from the engine after each event that may change it, one request at a time.
  */
 export class PositionStream extends Stream {
   private readonly engine: Engine;
@@ -41,7 +43,7 @@ export class PositionStream extends Stream {
     this.engine = engine;
     this.accountId = accountId;
     for (const instrument of instruments) {
-      this.slots.set(instrument.id, { instrument, text: "", isStale: false, requested: 0, answered: 0 });
+      this.slots.set(instrument.id, { instrument, text: "", settings: "", isStale: false, requested: 0, answered: 0 });
     }
   }
 
@@ -109,7 +111,7 @@ export class PositionStream extends Stream {
     const view = transaction.messages.find((message) => message.type === PositionView.code);
     this.publishPosition(
       slot,
-      (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView),
+      (view as MessageOf<typeof PositionView> | undefined) ?? neverOpened(slot.instrument),
       transaction.sequence,
     );
     this.sendCompleteSnapshots(slot);
@@ -143,9 +145,18 @@ export class PositionStream extends Stream {
   private publishPosition(slot: Slot, view: MessageOf<typeof PositionView>, sequence: number): void {
     const text = positionJson(slot.instrument, view);
     const openText = view.sizeLots === 0 ? "" : text;
-    if (openText === slot.text) return;
+    const settings = `${view.leverage} ${view.marginMode}`;
+    const isKnown = openText === slot.text && (settings === slot.settings || slot.settings === "");
     slot.text = openText;
+    slot.settings = settings;
+    if (isKnown) return;
     // Symbols answer independently, so a reply may have an earlier sequence than the last published one.
     this.publishUpdate("UPDATE", Math.max(sequence, this.sequence), `"data":[${text}]`);
   }
 }
+
+/** The position of an account that has neither traded nor set anything in a symbol. */
+const neverOpened = ({ defaultLeverage }: Instrument): MessageOf<typeof PositionView> => ({
+  ...blank(PositionView),
+  leverage: defaultLeverage,
+});

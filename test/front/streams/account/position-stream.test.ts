@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, OnReply } from "../../../../src/actor/engine/engine.ts";
+import type { Message } from "../../../../src/core/protocol/message-schema.ts";
 import { PositionView } from "../../../../src/core/protocol/replies.ts";
 import { PositionStream } from "../../../../src/front/streams/account/position-stream.ts";
 import type { Subscriber } from "../../../../src/front/streams/base/stream.ts";
@@ -56,4 +57,48 @@ test("for many subscribers at once, a reply is read once and the snapshot is pri
   assert.equal(snapshots.size, 1);
   const [first] = listeners;
   assert.equal(JSON.parse(String(first.heard[0])).data.length, SYMBOLS);
+});
+
+test("a change of leverage or margin mode without a position is published once", () => {
+  const asked: OnReply[] = [];
+  const request = (_actorId: number, _command: unknown, onReply: OnReply): boolean => asked.push(onReply) > 0;
+  const engine = { releasedSequence: () => 5, request } as unknown as Engine;
+  const published: string[] = [];
+  const publish = (_topic: string, text: string | Uint8Array): void => {
+    published.push(String(text));
+  };
+  const stream = new PositionStream(
+    "positions/7/all",
+    '"channel":"positions"',
+    7,
+    [instrument(PLAIN)],
+    engine,
+    publish,
+  );
+  stream.subscribe(new Listener());
+  let sequence = 9;
+  const answer = (...views: Message[]): void => {
+    const [reply] = asked.splice(0) as [OnReply];
+    reply({ actorId: PLAIN.id, sequence: sequence++, time: 1, eventCount: 0, messages: views });
+  };
+  const told = (...views: Message[]): unknown[] => {
+    stream.markStale(PLAIN.id);
+    stream.flush();
+    answer(...views);
+    return published.splice(0).map((text) => {
+      const [{ size, leverage, marginMode }] = JSON.parse(text).data;
+      return [size, leverage, marginMode];
+    });
+  };
+  const { defaultLeverage: leverage } = instrument(PLAIN);
+  // The account has no row yet, then one with the initial settings: nothing has changed.
+  answer();
+  assert.deepEqual(told(make(PositionView, { leverage })), []);
+  assert.deepEqual(told(make(PositionView, { leverage: 3 })), [["0", 3, "CROSS"]]);
+  assert.deepEqual(told(make(PositionView, { leverage: 3 })), []);
+  assert.deepEqual(told(make(PositionView, { leverage: 3, marginMode: 1 })), [["0", 3, "ISOLATED"]]);
+  const open = { sizeLots: 5, markTicks: 100, marginMode: 1 };
+  assert.deepEqual(told(make(PositionView, { ...open, leverage: 3 })), [["5", 3, "ISOLATED"]]);
+  assert.deepEqual(told(make(PositionView, { ...open, leverage: 4 })), [["5", 4, "ISOLATED"]]);
+  assert.deepEqual(told(make(PositionView, { marginMode: 1, leverage: 4 })), [["0", 4, "ISOLATED"]]);
 });
