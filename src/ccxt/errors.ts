@@ -32,6 +32,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   ORDER_WAITS: ccxt.InvalidOrder,
   ORDER_DOES_NOT_WAIT: ccxt.InvalidOrder,
   ORDER_NOT_GTD: ccxt.InvalidOrder,
+  ORDER_PARTIALLY_FILLED: ccxt.InvalidOrder,
+  ORDER_REDUCE_ONLY: ccxt.InvalidOrder,
   GOOD_TILL_DATE_PASSED: ccxt.InvalidOrder,
   REQUEST_EXPIRED: ccxt.InvalidOrder,
   BATCH_TOO_LONG: ccxt.InvalidOrder,

@@ -103,8 +103,10 @@ export class PerpdParsers extends PerpdMarketParsers {
         cost: row.avgPrice === null ? "0" : Precise.stringMul(row.avgPrice, row.filledQuantity),
         status,
         triggerPrice: row.triggerPrice,
-        ...(row.type.startsWith("STOP") && row.reduceOnly && { stopLossPrice: row.triggerPrice }),
-        ...(row.type.startsWith("TAKE_PROFIT") && row.reduceOnly && { takeProfitPrice: row.triggerPrice }),
+        // The trigger of an order that closes, or of the orders that its fills will attach.
+        stopLossPrice: row.type.startsWith("STOP") && row.reduceOnly ? row.triggerPrice : row.stopLoss?.triggerPrice,
+        takeProfitPrice:
+          row.type.startsWith("TAKE_PROFIT") && row.reduceOnly ? row.triggerPrice : row.takeProfit?.triggerPrice,
         fee: { currency: SETTLE, cost: this.parseNumber(row.fee) },
         ...(fills !== undefined && { trades: fills }),
         info: row,

@@ -36,7 +36,8 @@ export class PerpdTrading extends PerpdAccount {
   /**
    * Changes price and amount of a limit order. The order keeps its id; it keeps its place in the queue when only the
    * amount gets smaller. The amount includes what was filled. Params: triggerPrice (stopLossPrice, takeProfitPrice) for
-   * conditional orders, trailingPercent and trailingTriggerPrice for trailing ones, goodTillDate for GTD orders.
+   * conditional orders, trailingPercent and trailingTriggerPrice for trailing ones, goodTillDate for GTD orders, and
+   * before the first fill takeProfit and stopLoss as in createOrder(), or `remove: ["takeProfit"]`.
    */
   override async editOrder(
     id: string,
@@ -184,7 +185,7 @@ export class PerpdTrading extends PerpdAccount {
   /** The fields to change, and the remaining params. */
   protected changesRequest(symbol: string, amount: Num, price: Num, params: Dict): { changes: Dict; rest: Dict } {
     const { trailingPercent, trailingTriggerPrice, ...others } = params;
-    const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = others;
+    const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, takeProfit, stopLoss, ...rest } = others;
     const asPrice = (given: unknown) => (given === undefined ? undefined : this.priceToPrecision(symbol, given));
     const changes = this.definedFields({
       quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
@@ -192,6 +193,8 @@ export class PerpdTrading extends PerpdAccount {
       triggerPrice: asPrice(triggerPrice ?? stopPrice ?? stopLossPrice ?? takeProfitPrice),
       callbackRate: trailingPercent === undefined ? undefined : callbackRateOf(trailingPercent),
       activationPrice: asPrice(trailingTriggerPrice),
+      takeProfit: this.legRequest(symbol, amount, takeProfit),
+      stopLoss: this.legRequest(symbol, amount, stopLoss),
     });
     return { changes, rest: ownParams(rest) };
   }
@@ -220,20 +223,23 @@ export class PerpdTrading extends PerpdAccount {
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
       ...(test === true && { dryRun: true }),
-      ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, amount, takeProfit) }),
-      ...(stopLoss !== undefined && { stopLoss: this.legRequest(symbol, amount, stopLoss) }),
+      ...this.definedFields({
+        takeProfit: this.legRequest(symbol, amount, takeProfit),
+        stopLoss: this.legRequest(symbol, amount, stopLoss),
+      }),
       ...(condition !== null && this.conditionRequest(symbol, condition, more.closePosition === true)),
       ...more,
     };
   }
 
   /** An attached take-profit or stop-loss, for the whole order. Its price makes it a limit order. */
-  private legRequest(symbol: string, orderAmount: number, leg: Dict): Dict {
+  private legRequest(symbol: string, orderAmount: Num, leg: Dict | undefined): Dict | undefined {
+    if (leg === undefined || leg === null) return undefined;
     const { triggerPrice, price, type, amount, maxSlippage, triggerPriceType, priceType = triggerPriceType } = leg;
     if (amount !== undefined && Number(amount) !== Number(orderAmount))
-      throw new NotSupported(`${this.id} createOrder(): takeProfit and stopLoss are for the amount of the order`);
+      throw new NotSupported(`${this.id}: takeProfit and stopLoss are for the amount of the order`);
     if (type !== undefined && readType(String(type)).isMarket !== (price === undefined))
-      throw new InvalidOrder(`${this.id} createOrder(): a limit takeProfit or stopLoss, and no other, has a price`);
+      throw new InvalidOrder(`${this.id}: a limit takeProfit or stopLoss, and no other, has a price`);
     return this.definedFields({
       triggerPrice: this.priceToPrecision(symbol, triggerPrice),
       price: price === undefined ? undefined : this.priceToPrecision(symbol, price),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { NewOrder } from "../client/types.ts";
+import type { NewOrder, OrderChanges } from "../client/types.ts";
 import { defined, type Option, oneOf, text, UsageError, type Values } from "./command.ts";
 
 const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
@@ -72,6 +72,19 @@ export function goodTillDateOf(values: Values): number | undefined {
 
 const legOf = (name: "stopLoss" | "takeProfit", triggerPrice: string | undefined) =>
   triggerPrice === undefined ? {} : { [name]: { triggerPrice } };
+
+/** The attached legs of an amendment. `none` removes one. */
+export function legChangesOf(values: Values): Pick<OrderChanges, "stopLoss" | "takeProfit" | "remove"> {
+  const [stop, takeProfit] = [text(values, "then-stop"), text(values, "then-take-profit")];
+  const remove: NonNullable<OrderChanges["remove"]> = [];
+  if (stop === "none") remove.push("stopLoss");
+  if (takeProfit === "none") remove.push("takeProfit");
+  return {
+    ...(stop !== "none" && legOf("stopLoss", stop)),
+    ...(takeProfit !== "none" && legOf("takeProfit", takeProfit)),
+    ...(remove.length > 0 && { remove }),
+  };
+}
 
 /** Type and prices. `price`: a price, the word market, or the name of a book level. */
 function typeOf(price: string, values: Values) {

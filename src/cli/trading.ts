@@ -12,7 +12,7 @@ import {
   text,
   UsageError,
 } from "./command.ts";
-import { goodTillDateOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
+import { goodTillDateOf, legChangesOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
 import { table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -82,6 +82,8 @@ export const amend: Command = {
     trail: { argument: "RATE", description: "the new callback rate of a trailing order" },
     from: { argument: "PRICE", description: "the new activation price of a trailing order" },
     "max-slippage": { argument: "RATE", description: "the new maxSlippage of a conditional order at market" },
+    "then-stop": { argument: "PRICE|none", description: "before the first fill: the attached stop-loss at market" },
+    "then-take-profit": { argument: "PRICE|none", description: "before the first fill: the attached take-profit" },
   },
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
@@ -94,10 +96,12 @@ export const amend: Command = {
       activationPrice: text(values, "from"),
       maxSlippage: text(values, "max-slippage"),
       goodTillDate: goodTillDateOf(values),
+      ...legChangesOf(values),
     });
     if (Object.keys(changes).length === 0)
       throw new UsageError(
-        "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage and --until",
+        "amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage, " +
+          "--then-stop, --then-take-profit and --until",
       );
     const amended = await client.amendOrder(id, changes);
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));

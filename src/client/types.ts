@@ -12,12 +12,21 @@ import type * as system from "../wire/schema/system.ts";
 
 /** Requests and responses: the types of the schemas by which the exchange checks requests. */
 
-export type NewOrder = Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">;
+/** An attached take-profit or stop-loss. Null counts as left out, so that one that an order shows can be sent again. */
+export type AttachedLeg = Omit<Static<typeof orders.AttachedLeg>, "price" | "maxSlippage"> & {
+  price?: string | null;
+  maxSlippage?: string | null;
+};
+type WithLegs<T> = Omit<T, "takeProfit" | "stopLoss"> & {
+  takeProfit?: AttachedLeg | null;
+  stopLoss?: AttachedLeg | null;
+};
+export type NewOrder = WithLegs<Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">>;
 export type TriedOrder = Static<typeof orders.TriedOrder>;
 export type MaxOrderSizeQuery = Static<typeof orderSize.MaxOrderSizeQuery>;
 export type MaxOrderSize = Static<typeof orderSize.MaxOrderSize>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
-export type OrderChanges = Static<typeof orders.AmendOrderBody>;
+export type OrderChanges = WithLegs<Static<typeof orders.AmendOrderBody>>;
 export type Batch = Static<typeof batch.BatchBody>;
 export type BatchItem = Batch["items"][number];
 export type BatchResult = Static<typeof batch.BatchItemResult>;

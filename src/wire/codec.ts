@@ -132,7 +132,7 @@ function compile(code: number): Codec {
       `return function decode${shape.name}(view, bytes, offset, m) { ${decodeBody.join("\n")} }`,
     )(old, text, unpackJson) as DecodeInto,
     maxBytes: new Function("packed", `return function maxBytes${shape.name}(m) { return ${bound.join(" + ")}; }`)(
-      (value: unknown) => packr.pack(value).length,
+      (value: unknown) => (value === null ? 1 : packr.pack(value).length),
     ) as Codec["maxBytes"],
     shared: blank(shape) as Message,
   };
@@ -199,7 +199,15 @@ function text(bytes: Uint8Array, at: number, length: number): string {
   return decoder.decode(bytes.slice(at, at + length));
 }
 
+/** Null, which most of these fields are, takes no allocation. */
+const PACKED_NULL = 0xc0;
+
 function putJson(view: DataView, bytes: Uint8Array, at: number, value: unknown): number {
+  if (value === null) {
+    view.setUint32(at, 1, true);
+    bytes[at + 4] = PACKED_NULL;
+    return at + 5;
+  }
   const packed = packr.pack(value);
   bytes.set(packed, at + 4);
   view.setUint32(at, packed.length, true);
@@ -207,6 +215,7 @@ function putJson(view: DataView, bytes: Uint8Array, at: number, value: unknown):
 }
 
 function unpackJson(bytes: Uint8Array, at: number, length: number): unknown {
+  if (length === 1 && bytes[at] === PACKED_NULL) return null;
   return packr.unpack(bytes.slice(at, at + length));
 }
 

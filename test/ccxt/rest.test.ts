@@ -542,6 +542,18 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     });
     assert.deepEqual([longer.id, longer.info.goodTillDate], [dated.id, later]);
     await maker.cancelOrder(idOf(dated), ETH);
+    const protect = { takeProfit: { triggerPrice: 3100.004, price: 3110 }, stopLoss: { triggerPrice: 2700 } };
+    const entry = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { stopLoss: { triggerPrice: 2750 } });
+    assert.deepEqual([entry.takeProfitPrice, entry.stopLossPrice], [undefined, 2750]);
+    for (const edit of [maker.editOrder.bind(maker), maker.editOrderWs.bind(maker)]) {
+      const edited = await edit(idOf(entry), ETH, "limit", "buy", undefined, undefined, protect);
+      check.checkOrder(maker, edited, ETH);
+      assert.deepEqual([edited.takeProfitPrice, edited.stopLossPrice], [3100, 2700]);
+      assert.equal(edited.info.takeProfit.price, "3110");
+      const bare = await edit(idOf(entry), ETH, "limit", "buy", 0.2, undefined, { remove: ["takeProfit", "stopLoss"] });
+      assert.deepEqual([bare.amount, bare.takeProfitPrice, bare.stopLossPrice], [0.2, undefined, undefined]);
+    }
+    await maker.cancelOrder(idOf(entry), ETH);
   },
   async editOrderWithClientOrderId() {
     const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "named-edit" });

@@ -228,7 +228,7 @@ test("an invalid command line gives exit code 2 and prints the usage", async () 
     [["order", "buy", "X", "1", "2", "--until", "2100-01-01T00:00Z", "--time-in-force", "ioc"], /or --until/],
     [
       ["amend", "1"],
-      /amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage and --until/,
+      /amend takes at least one of --price, --quantity, --display, --trigger, --trail, --from, --max-slippage, --then-stop, --then-take-profit and --until/,
     ],
     [["margin", "X"], /margin takes one of cross, isolated, --add and --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes one of cross, isolated, --add and --remove/],
@@ -355,7 +355,10 @@ test("amend changes price, quantity and trigger of an open order", async () => {
   assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
   const { orderId } = await alice.order("client:amended");
   assert.match(await out("amend", orderId, "--quantity", "0.2"), /amended .*LIMIT +60010 +0\.2 +0 +- +NEW/);
-  await out("amend", orderId, "--display", "0.05");
+  await out("amend", orderId, "--then-stop", "59000", "--then-take-profit", "70000");
+  await out("amend", orderId, "--display", "0.05", "--then-stop", "none");
+  const { takeProfit, stopLoss } = await alice.order(orderId);
+  assert.deepEqual([takeProfit?.triggerPrice, stopLoss], ["70000", null]);
   assert.equal((await alice.order(orderId)).displayQuantity, "0.05");
   await out("cancel", orderId);
   const gone = await run(["amend", orderId, "--price", "60020"]);

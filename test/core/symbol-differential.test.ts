@@ -320,6 +320,7 @@ const UNSET = {
   callbackPpm: 0,
   activationTicks: 0,
   maxSlippagePpm: 0,
+  legs: null,
   type: OrderView.code,
   reason: 0,
 };

@@ -87,10 +87,11 @@ export function applyOrderReduced(state: SymbolState, event: MessageOf<typeof Or
 export function applyOrderAmended(state: SymbolState, event: MessageOf<typeof OrderAmended>, slot: number): void {
   state.progress.eventCount++;
   const { orders, open, terms, dirty } = state;
-  const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots, goodTillDate } = event;
+  const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots, goodTillDate, legs } = event;
   dirty.order(slot);
   dirty.row(orders.row(slot));
   if (goodTillDate !== 0) open.extend(slot, { ...terms.of(slot), goodTillDate });
+  if (legs !== null) open.setTerms(slot, { ...terms.of(slot), legs });
   if (queueSerial === 0) {
     const shownLots = remainingLots - hiddenLots;
     open.takeFromHidden(slot, open.hiddenLots(slot) - hiddenLots);

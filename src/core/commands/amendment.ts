@@ -24,9 +24,11 @@ import type { Transaction } from "../protocol/actor.ts";
 import type { AmendOrder } from "../protocol/commands.ts";
 import { OrderAmended } from "../protocol/events.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
+import type { AttachedLegs, LegChanges } from "../protocol/payloads.ts";
 import { refuseEnded, refuseLate, refuses } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { isLegReached } from "./attached-orders.ts";
+import { amendedLegs, isLegReached, legCount, refuseLegs } from "./attached-orders.ts";
+import { refuseTooManyConditional } from "./conditional-placement.ts";
 import type { MarginReservation } from "./margin-reservation.ts";
 import type { OrderChecks } from "./order-checks.ts";
 import type { OrderExecution } from "./order-execution.ts";
@@ -44,6 +46,8 @@ interface AmendedOrder {
   readonly displayLots: QuantityLots;
   /** 0 = it does not expire. */
   readonly goodTillDate: TimeMs;
+  /** The same object as before the amendment if they stay. */
+  readonly legs: AttachedLegs | null;
 }
 
 /** The first field of untriggered orders that the command would change; "" = none. */
@@ -58,9 +62,18 @@ function triggerField(command: MessageOf<typeof AmendOrder>): string {
 const displayLotsOf = ({ orders, terms }: SymbolState, slot: number): QuantityLots =>
   orders.isIceberg(slot) ? terms.of(slot).displayLots : 0;
 
+const legsOf = ({ orders, terms }: SymbolState, slot: number): AttachedLegs | null =>
+  orders.isExtended(slot) ? terms.of(slot).legs : null;
+
+/** Whether a fill at this price would be beyond the trigger of an attached order: see refuseLegs(). */
+function reachesLeg({ takeProfit, stopLoss }: AttachedLegs, side: number, priceTicks: PriceTicks): boolean {
+  if (takeProfit !== null && isLegReached(takeProfit, TAKE_PROFIT, side, priceTicks)) return true;
+  return stopLoss !== null && isLegReached(stopLoss, STOP, side, priceTicks);
+}
+
 /**
- * Amends price, quantity, display quantity or goodTillDate of a resting order, which keeps its id. It keeps its place in
- * the queue if its price stays and its quantity does not grow; a smaller display quantity is shown at once, a larger one
+ * Amends price, quantity, display quantity, goodTillDate or legs of a resting order, which keeps its id. It keeps its place
+ * in the queue if its price stays and its quantity does not grow; a smaller display quantity is shown at once, a larger one
  * with the next slice. Any other change is checked like a new order in place of the old one. Then it goes to the back of
  * the queue, and trades first if it crosses. A refused amendment changes nothing.
  */
@@ -90,8 +103,10 @@ export class Amendment {
     const keepsPlace = after.priceTicks === orders.priceTicks(slot) && remainingLots <= orders.remainingLots(slot);
     const isSame =
       keepsPlace && displayLots === displayLotsOf(state, slot) && quantityLots === orders.quantityLots(slot);
-    if (isSame && after.goodTillDate === state.terms.of(slot).goodTillDate)
+    const keepsLegs = after.legs === legsOf(state, slot);
+    if (isSame && keepsLegs && after.goodTillDate === state.terms.of(slot).goodTillDate)
       return replyOpenOrder(state, transaction, slot);
+    if (!keepsLegs && this.refuseLegChanges(slot, after, command.legs ?? {}, transaction)) return;
     if (!isSame && this.refuseSize(slot, after, transaction)) return;
     if (!keepsPlace) return this.requeue(slot, after, command, transaction);
     const shownLots = Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
@@ -121,6 +136,29 @@ export class Amendment {
     return refuseQuantity(state.instrument, transaction, command.quantityLots);
   }
 
+  /**
+   * The checks of changed legs. After the first fill they are orders of their own. They only reduce, so they may change
+   * while the symbol takes no new risk. Returns whether it refused.
+   */
+  private refuseLegChanges(
+    slot: number,
+    { priceTicks, legs }: AmendedOrder,
+    changes: LegChanges,
+    transaction: Transaction,
+  ): boolean {
+    const { state } = this;
+    const { orders, instrument } = state;
+    const field = changes.takeProfit === undefined ? "stopLoss" : "takeProfit";
+    if (state.open.isReduceOnly(slot)) return refuses(transaction, "ORDER_REDUCE_ONLY", field);
+    const filledLots = orders.filledLots(slot);
+    if (filledLots > 0) return refuses(transaction, "ORDER_PARTIALLY_FILLED", field, { filledLots });
+    if (refuseWhileHalted(state, transaction, true)) return true;
+    const { takeProfit = null, stopLoss = null } = changes;
+    if (refuseLegs(instrument, { takeProfit, stopLoss }, orders.side(slot), priceTicks, transaction)) return true;
+    const added = legCount(legs) - legCount(legsOf(state, slot));
+    return added > 0 && refuseTooManyConditional(state, transaction, orders.row(slot), added);
+  }
+
   private refuseSize(slot: number, after: AmendedOrder, transaction: Transaction): boolean {
     const { instrument, open } = this.state;
     const { priceTicks, quantityLots, remainingLots, displayLots } = after;
@@ -147,7 +185,9 @@ export class Amendment {
     }
     const displayLots = command.displayLots || Math.min(displayLotsOf(this.state, slot), quantityLots);
     const goodTillDate = command.goodTillDate || terms.of(slot).goodTillDate;
-    return { priceTicks, quantityLots, remainingLots, displayLots, goodTillDate };
+    const before = legsOf(this.state, slot);
+    const legs = command.legs === null ? before : amendedLegs(before, command.legs);
+    return { priceTicks, quantityLots, remainingLots, displayLots, goodTillDate, legs };
   }
 
   /** Places the order anew, as Placement.place() does, with the old order's margin and quantity released. */
@@ -158,7 +198,7 @@ export class Amendment {
     transaction: Transaction,
   ): void {
     const { state } = this;
-    if (this.refusePrice(slot, after.priceTicks, transaction)) return;
+    if (this.refusePrice(slot, after, transaction)) return;
     if (this.refuseRisk(slot, after, command, transaction)) return;
     // No check after this line: the amendment is accepted, and its margin is reserved.
     const { plan } = this.checks;
@@ -170,7 +210,7 @@ export class Amendment {
   }
 
   /** Checks a new price, and fills in the plan of the order. Returns whether it refused. */
-  private refusePrice(slot: number, priceTicks: PriceTicks, transaction: Transaction): boolean {
+  private refusePrice(slot: number, { priceTicks, legs }: AmendedOrder, transaction: Transaction): boolean {
     const { state, checks } = this;
     const { orders, instrument, markTicks } = state;
     const { plan } = checks;
@@ -186,7 +226,7 @@ export class Amendment {
     const worstTicks = checks.worstPriceTicks(row, side, Math.max(0, isBuy ? -size : size));
     if (isBeyond(side, priceTicks, worstTicks))
       return refuses(transaction, "PRICE_OUT_OF_BAND", "price", { limitTicks: worstTicks, markTicks });
-    if (this.reachesLeg(slot, priceTicks))
+    if (legs !== null && reachesLeg(legs, side, priceTicks))
       return refuses(transaction, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
     const bestTicks = state.book.opposite(side).best();
     plan.row = row;
@@ -232,16 +272,6 @@ export class Amendment {
     return shortfall !== null && refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
   }
 
-  /** Whether a fill at this price would be beyond the trigger of an attached order: see AttachedOrders.place(). */
-  private reachesLeg(slot: number, priceTicks: PriceTicks): boolean {
-    const { orders, terms } = this.state;
-    if (!orders.isExtended(slot)) return false;
-    const { takeProfit = null, stopLoss = null } = terms.of(slot).legs ?? {};
-    const side = orders.side(slot);
-    if (takeProfit !== null && isLegReached(takeProfit, TAKE_PROFIT, side, priceTicks)) return true;
-    return stopLoss !== null && isLegReached(stopLoss, STOP, side, priceTicks);
-  }
-
   private emit(
     slot: number,
     after: AmendedOrder,
@@ -269,6 +299,7 @@ export class Amendment {
     amended.displayLots = after.displayLots;
     amended.hiddenLots = hiddenLots;
     amended.goodTillDate = after.goodTillDate;
+    amended.legs = after.legs === legsOf(state, slot) ? null : after.legs;
     applyOrderAmended(state, amended, slot);
     transaction.emit(amended);
   }

@@ -24,8 +24,8 @@ import { type PlaceExtended, PlaceOrder } from "../protocol/commands.ts";
 import { AttachedQuantityRaised, ConditionalOrderPlaced } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import type { AttachedLeg, AttachedLegs } from "../protocol/payloads.ts";
-import { refuse, refuseEnded } from "../protocol/refusals.ts";
+import type { AttachedLeg, AttachedLegs, LegChanges } from "../protocol/payloads.ts";
+import { refuseEnded, refuses } from "../protocol/refusals.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { reaches } from "../state/triggers.ts";
@@ -44,6 +44,70 @@ export const maxOrdersPerAccount = (maxOpenOrders: number): number =>
 /** Whether an entry at this price has already reached the leg's trigger, so that the leg makes no sense. */
 export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
   return reaches(waitsForRise(type, otherSide(entrySide)), entryTicks, leg.triggerTicks);
+}
+
+/**
+ * Refuses legs with a wrong price or a reached trigger. `entryTicks`: the price of the order; 0 = none is known. Returns
+ * whether it refused.
+ */
+export function refuseLegs(
+  instrument: Instrument,
+  { takeProfit, stopLoss }: AttachedLegs,
+  entrySide: number,
+  entryTicks: PriceTicks,
+  transaction: Transaction,
+): boolean {
+  if (
+    takeProfit !== null &&
+    refuseLeg(instrument, takeProfit, "takeProfit", TAKE_PROFIT, entrySide, entryTicks, transaction)
+  )
+    return true;
+  return stopLoss !== null && refuseLeg(instrument, stopLoss, "stopLoss", STOP, entrySide, entryTicks, transaction);
+}
+
+function refuseLeg(
+  instrument: Instrument,
+  leg: AttachedLeg,
+  field: string,
+  type: number,
+  entrySide: number,
+  entryTicks: PriceTicks,
+  transaction: Transaction,
+): boolean {
+  const side = otherSide(entrySide);
+  const { triggerTicks, priceTicks } = leg;
+  if (triggerTicks > instrument.maxPriceTicks || priceTicks > instrument.maxPriceTicks)
+    return refuses(transaction, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
+  if (entryTicks !== 0 && isLegReached(leg, type, entrySide, entryTicks))
+    return refuses(transaction, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
+  const bandTicks = bandEdge(instrument, side, triggerTicks);
+  if (priceTicks === 0 || !isBeyond(side, priceTicks, bandTicks)) return false;
+  return refuses(transaction, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
+}
+
+/** How many attached orders an order with these legs can have. */
+export const legCount = (legs: AttachedLegs | null): number =>
+  (legs?.takeProfit == null ? 0 : 1) + (legs?.stopLoss == null ? 0 : 1);
+
+/**
+ * The legs of an order after an amendment; the same object if nothing changes. A client may send back the whole order
+ * that it read, so a leg that is the same is no change.
+ */
+export function amendedLegs(before: AttachedLegs | null, changes: LegChanges): AttachedLegs | null {
+  const [oldTakeProfit, oldStopLoss] = [before?.takeProfit ?? null, before?.stopLoss ?? null];
+  const { takeProfit = oldTakeProfit, stopLoss = oldStopLoss } = changes;
+  const isSame = isSameLeg(takeProfit, oldTakeProfit) && isSameLeg(stopLoss, oldStopLoss);
+  return isSame ? before : { takeProfit, stopLoss };
+}
+
+function isSameLeg(one: AttachedLeg | null, other: AttachedLeg | null): boolean {
+  if (one === null || other === null) return one === other;
+  return (
+    one.triggerTicks === other.triggerTicks &&
+    one.triggerBy === other.triggerBy &&
+    one.priceTicks === other.priceTicks &&
+    (one.maxSlippagePpm ?? 0) === (other.maxSlippagePpm ?? 0)
+  );
 }
 
 /**
@@ -68,7 +132,6 @@ export class AttachedOrders {
   place(command: MessageOf<typeof PlaceExtended>, transaction: Transaction, isDryRun = false): void {
     if (command.clientOrderId !== "" && answerDuplicate(this.state, command, transaction)) return;
     if (refuseEnded(command.goodTillDate, transaction)) return;
-    const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     const { type: _, goodTillDate, legs, priceMatch, displayLots, ...plain } = command;
     const { quantityLots } = plain;
     if (
@@ -81,56 +144,15 @@ export class AttachedOrders {
       if (plain.priceTicks < 0) return;
     }
     const entryTicks = command.orderType === MARKET ? this.state.markTicks : plain.priceTicks;
-    if (
-      takeProfit !== null &&
-      this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, transaction)
-    )
-      return;
-    if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, transaction)) return;
-    if (legs !== null && this.refuseTooManyLegs(command.accountId, legs, transaction)) return;
+    if (legs !== null) {
+      if (refuseLegs(this.instrument, legs, command.side, entryTicks, transaction)) return;
+      const row = this.state.positions.draft(command.accountId);
+      if (refuseTooManyConditional(this.state, transaction, row, legCount(legs))) return;
+    }
     const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isDryRun;
     const more = hasMore ? { goodTillDate, legs, displayLots, isDryRun } : null;
     // this.order has the hidden class of every placed order: see inSchemaShape().
     this.placement.place(Object.assign(this.order, plain), transaction, NONE, more);
-  }
-
-  /**
-   * Refuses legs if the account would have too many untriggered orders. Returns whether it refused. Legs of orders that
-   * rest already are attached in any case: see maxOrdersPerAccount().
-   */
-  private refuseTooManyLegs(
-    accountId: number,
-    { takeProfit, stopLoss }: AttachedLegs,
-    transaction: Transaction,
-  ): boolean {
-    const legCount = (takeProfit === null ? 0 : 1) + (stopLoss === null ? 0 : 1);
-    return refuseTooManyConditional(this.state, transaction, this.state.positions.draft(accountId), legCount);
-  }
-
-  /** Refuses a leg with a wrong price or a reached trigger. Returns whether it refused. */
-  private refuseLeg(
-    leg: AttachedLeg,
-    field: string,
-    type: number,
-    entrySide: number,
-    entryTicks: PriceTicks,
-    transaction: Transaction,
-  ): boolean {
-    const { instrument } = this;
-    const side = otherSide(entrySide);
-    const { triggerTicks, priceTicks } = leg;
-    if (triggerTicks > instrument.maxPriceTicks || priceTicks > instrument.maxPriceTicks) {
-      refuse(transaction, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
-      return true;
-    }
-    if (entryTicks !== 0 && isLegReached(leg, type, entrySide, entryTicks)) {
-      refuse(transaction, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
-      return true;
-    }
-    const bandTicks = bandEdge(instrument, side, triggerTicks);
-    if (priceTicks === 0 || !isBeyond(side, priceTicks, bandTicks)) return false;
-    refuse(transaction, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
-    return true;
   }
 
   /** Attaches the legs of the orders that this transaction has filled. */

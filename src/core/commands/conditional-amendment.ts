@@ -91,6 +91,7 @@ function fixedField({ orders, terms }: SymbolState, slot: number, command: Messa
   if (command.priceMatch !== 0) return "priceMatch";
   if (command.displayLots !== 0) return "displayQuantity";
   if (command.goodTillDate !== 0) return "goodTillDate";
+  if (command.legs !== null) return command.legs.takeProfit === undefined ? "stopLoss" : "takeProfit";
   const atMarket = isAtMarket(orders.type(slot));
   if (command.priceTicks !== 0 && atMarket) return "price";
   if (command.maxSlippagePpm !== 0 && !atMarket) return "maxSlippage";

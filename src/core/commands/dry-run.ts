@@ -58,12 +58,13 @@ export function replyDryRun(
   dryRun: DryRun,
   mayRest: boolean,
   isUnfillable: boolean,
-  more: Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "displayLots"> | null,
+  more: Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "displayLots" | "legs"> | null,
 ): void {
   const { instrument } = state;
   const view = viewOf(placed, transaction);
   if (more !== null) view.goodTillDate = more.goodTillDate;
   if (more !== null) view.displayLots = Math.min(more.displayLots, placed.quantityLots);
+  if (more !== null) view.legs = more.legs;
   const fills = isUnfillable
     ? []
     : dryRun.fills.map(([price, lots]): ExpectedFill => {

@@ -69,6 +69,7 @@ function fillOrderView(state: SymbolState, slot: number, status: number, reason:
   orderView.activationTicks = terms.activationTicks;
   orderView.displayLots = terms.displayLots;
   orderView.maxSlippagePpm = terms.maxSlippagePpm;
+  orderView.legs = terms.legs;
 }
 
 /**

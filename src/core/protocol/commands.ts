@@ -1,6 +1,6 @@
 import { defineMessage, json, type MessageOf } from "./message-schema.ts";
 import { KEY_LIMITS, ORDER_DEFINITION, PLACEMENT, TRAILING, TRIGGER } from "./order-fields.ts";
-import type { AttachedLegs, KeyRecord } from "./payloads.ts";
+import type { AttachedLegs, KeyRecord, LegChanges } from "./payloads.ts";
 import type { Refused } from "./replies.ts";
 
 /**
@@ -123,6 +123,8 @@ export const AmendOrder = defineMessage(20, "AmendOrder", {
   ...TRAILING,
   /** Of a conditional order at market that has not fired. */
   maxSlippagePpm: "number",
+  /** Null = both stay as they are. */
+  legs: json<LegChanges | null>(),
 });
 export type BatchItem =
   | MessageOf<typeof PlaceOrder>

@@ -228,6 +228,8 @@ export const OrderAmended = defineMessage(119, "OrderAmended", {
   hiddenLots: "number",
   /** Of a GTD order; 0 = as it was. */
   goodTillDate: "number",
+  /** Null = as they were. Only an order that has not filled gets others. */
+  legs: json<AttachedLegs | null>(),
 });
 /**
  * A slice of an iceberg is in the book, at the end of its price's queue. `queueSerial` 0: the active taker has come to

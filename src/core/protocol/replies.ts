@@ -3,6 +3,7 @@ import { ORDER_SUMMARY } from "./order-fields.ts";
 import type {
   AccountProjection,
   ActorAudit,
+  AttachedLegs,
   ClientIdList,
   ExpectedFill,
   LedgerSummary,
@@ -28,6 +29,7 @@ export const OrderView = defineMessage(161, "OrderView", {
   ...ORDER_SUMMARY,
   /** Of a conditional order at market; 0 = none. */
   maxSlippagePpm: "number",
+  legs: json<AttachedLegs | null>(),
 });
 /** The client order id was used before with the same body. Read its order from the history. */
 export const DuplicateOrder = defineMessage(162, "DuplicateOrder", { orderId: "number" });

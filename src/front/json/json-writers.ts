@@ -34,7 +34,13 @@ import {
 import type { Traded } from "../../core/protocol/events.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { AccountProjection, ExpectedFill, MaxOrderSize, Transfer } from "../../core/protocol/payloads.ts";
+import type {
+  AccountProjection,
+  AttachedLeg,
+  ExpectedFill,
+  MaxOrderSize,
+  Transfer,
+} from "../../core/protocol/payloads.ts";
 import type { OrderView, PositionView } from "../../core/protocol/replies.ts";
 import type { FillRecord, OrderRecord } from "../../store/database/history-schema.ts";
 import { fromRefused } from "../common/errors.ts";
@@ -118,7 +124,7 @@ function fillMembers(instrument: Instrument, order: OrderFields): string {
 }
 
 const NO_TERMS =
-  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"maxSlippage":null,"goodTillDate":null,"parentOrderId":null,';
+  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"maxSlippage":null,"goodTillDate":null,"parentOrderId":null,"takeProfit":null,"stopLoss":null,';
 
 function stateMembers(instrument: Instrument, order: OrderFields): string {
   const { selfTradePrevention, status, reason } = order;
@@ -136,10 +142,10 @@ function stateMembers(instrument: Instrument, order: OrderFields): string {
   return terms === NO_TERMS ? text : terms + text.slice(NO_TERMS.length);
 }
 
-/** The members of conditional, GTD and attached orders. */
+/** The members of conditional, GTD and attached orders, and of those with legs. */
 function termMembers(instrument: Instrument, order: OrderFields): string {
   // Only conditional orders have a maxSlippagePpm.
-  const { orderType, triggerTicks, callbackPpm, activationTicks, maxSlippagePpm, goodTillDate, parentId } = order;
+  const { orderType, triggerTicks, callbackPpm, activationTicks, maxSlippagePpm, goodTillDate, parentId, legs } = order;
   const waits = isConditional(orderType);
   if (
     !waits &&
@@ -147,7 +153,8 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
     callbackPpm === 0 &&
     activationTicks === 0 &&
     goodTillDate === 0 &&
-    parentId === 0
+    parentId === 0 &&
+    legs === null
   )
     return NO_TERMS;
   return (
@@ -157,7 +164,18 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
     `"activationPrice":${priceJson(instrument, activationTicks)},` +
     `"maxSlippage":${maxSlippagePpm === 0 ? "null" : `"${printFixed(maxSlippagePpm, PPM_DECIMALS)}"`},` +
     `"goodTillDate":${goodTillDate || "null"},` +
-    `"parentOrderId":${parentId === 0 ? "null" : `"${parentId}"`},`
+    `"parentOrderId":${parentId === 0 ? "null" : `"${parentId}"`},` +
+    `"takeProfit":${legJson(instrument, legs?.takeProfit)},"stopLoss":${legJson(instrument, legs?.stopLoss)},`
+  );
+}
+
+function legJson(instrument: Instrument, leg: AttachedLeg | null | undefined): string {
+  if (leg == null) return "null";
+  const { triggerTicks, triggerBy, priceTicks, maxSlippagePpm = 0 } = leg;
+  return (
+    `{"triggerPrice":"${printPrice(instrument, triggerTicks)}","triggerBy":"${TRIGGER_SOURCES[triggerBy]}",` +
+    `"price":${priceJson(instrument, priceTicks)},` +
+    `"maxSlippage":${maxSlippagePpm === 0 ? "null" : `"${printFixed(maxSlippagePpm, PPM_DECIMALS)}"`}}`
   );
 }
 

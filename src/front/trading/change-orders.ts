@@ -3,11 +3,12 @@ import { SIDES } from "../../core/base/enums.ts";
 import { AmendOrder, CancelAfter, CancelAll, CancelOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import type { AttachedLegs, LegChanges } from "../../core/protocol/payloads.ts";
 import { Done, OrderView } from "../../core/protocol/replies.ts";
 import type { Static } from "../../packages/typebox.ts";
 import type { AmendOrderBody as AmendOrderSchema, CancelAfterBody, CancelAllQuery } from "../../wire/schema/orders.ts";
 import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
-import { ApiError } from "../common/errors.ts";
+import { ApiError, badCombination } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import { firstReply, mapReplies, refusalIn, replyOf, requestEach, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
@@ -25,6 +26,7 @@ import {
 } from "./find-orders.ts";
 import { replyPlaced } from "./order-replies.ts";
 import { readCallbackRate } from "./parsing/conditional-order.ts";
+import { readLeg } from "./parsing/extended-order.ts";
 import { readMaxSlippage, readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 
 type View = MessageOf<typeof OrderView>;
@@ -128,6 +130,9 @@ const CHANGES = [
   "activationPrice",
   "maxSlippage",
   "goodTillDate",
+  "takeProfit",
+  "stopLoss",
+  "remove",
 ] as const;
 
 /** Throws MISSING_FIELD when the body changes nothing. */
@@ -160,9 +165,24 @@ export function readAmendment(
     maxSlippagePpm: readMaxSlippage(body, true),
     goodTillDate: body.goodTillDate ?? 0,
     expiresAt: body.expiresAt ?? 0,
+    legs: readLegChanges(instrument, body),
   };
   setKeyLimits(command, principal);
   return command;
+}
+
+/** In a request null means that a field is left out. So the field `remove` names the legs to remove. */
+function readLegChanges(instrument: Instrument, { takeProfit, stopLoss, remove }: AmendOrderBody): LegChanges | null {
+  if (takeProfit === undefined && stopLoss === undefined && remove === undefined) return null;
+  const changes: Partial<AttachedLegs> = {};
+  if (takeProfit !== undefined) changes.takeProfit = readLeg(instrument, takeProfit, "takeProfit");
+  if (stopLoss !== undefined) changes.stopLoss = readLeg(instrument, stopLoss, "stopLoss");
+  for (const name of remove ?? []) {
+    if (changes[name] != null)
+      throw badCombination("remove", `The request sets ${name} and removes it. Send one of the two.`);
+    changes[name] = null;
+  }
+  return changes;
 }
 
 export const cancelOrder: Operation<[OrderName]> = (context, answer, principal, name) =>

@@ -1,7 +1,7 @@
 import { isOpenStatus } from "../../core/base/enums.ts";
 import { defineMessage, json, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { ORDER_SUMMARY } from "../../core/protocol/order-fields.ts";
-import type { Transfer } from "../../core/protocol/payloads.ts";
+import type { AttachedLegs, Transfer } from "../../core/protocol/payloads.ts";
 
 /**
  * The rows of the history (codes 250 to 279), encoded like messages: only append fields, so that old rows keep their
@@ -15,6 +15,8 @@ export const OrderRecord = defineMessage(250, "OrderRecord", {
   ...ORDER_SUMMARY,
   /** Of a conditional order at market; 0 = none. */
   maxSlippagePpm: "number",
+  /** Also null in rows from before this field. */
+  legs: json<AttachedLegs | null>(),
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 

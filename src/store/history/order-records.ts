@@ -126,6 +126,7 @@ const newOrder = (
   activationTicks: 0,
   displayLots: 0,
   maxSlippagePpm: 0,
+  legs: null,
 });
 
 function newConditionalOrder(event: MessageOf<typeof ConditionalOrderPlaced>, store: OrderStore): OrderRecord {
@@ -143,6 +144,7 @@ function newConditionalOrder(event: MessageOf<typeof ConditionalOrderPlaced>, st
 function extend(order: OrderRecord, event: MessageOf<typeof OrderExtended>): void {
   order.goodTillDate = event.goodTillDate;
   order.displayLots = event.displayLots;
+  order.legs = event.legs;
 }
 
 /** Only now the price cap of an order at market is known, and the quantity of one that closes the position. */
@@ -174,6 +176,7 @@ function amend(order: OrderRecord, event: MessageOf<typeof OrderAmended>): void 
   order.remainingLots = event.remainingLots;
   order.displayLots = event.displayLots;
   if (event.goodTillDate !== 0) order.goodTillDate = event.goodTillDate;
+  if (event.legs !== null) order.legs = event.legs;
 }
 
 function close(store: OrderStore, order: OrderRecord, event: MessageOf<typeof OrderClosed>): void {

@@ -217,6 +217,18 @@ export const ENGINE_ERRORS = {
     remedy: "Cancel the order and place it with timeInForce GTD.",
     groups: ["AMEND"],
   },
+  ORDER_PARTIALLY_FILLED: {
+    status: 422,
+    problem: "The order has filled in part, so its takeProfit and stopLoss are orders of their own.",
+    remedy: "Amend or cancel these orders. Their parentOrderId is this order.",
+    groups: ["AMEND"],
+  },
+  ORDER_REDUCE_ONLY: {
+    status: 422,
+    problem: "A reduce-only order cannot have takeProfit or stopLoss: they protect a position that the order opens.",
+    remedy: "Leave the field out.",
+    groups: ["AMEND"],
+  },
   QUANTITY_BELOW_FILLED: {
     status: 422,
     problem: "The new quantity is not above the quantity that has been filled.",

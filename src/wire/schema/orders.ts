@@ -97,6 +97,20 @@ export const AttachedLeg = object(
 );
 export type AttachedLeg = Static<typeof AttachedLeg>;
 
+/** The fields of an order that hold its attached legs. */
+export const LegName = Type.Enum(["takeProfit", "stopLoss"]);
+
+export const ShownLeg = object(
+  {
+    triggerPrice: DecimalOut("The attached order triggers at this price.", "68000"),
+    triggerBy: TriggerBy,
+    price: nullable(DecimalOut("Its limit price. Null: it trades at market.", "68000")),
+    maxSlippage: nullable(DecimalOut("As in the request. Null: there is none.", "0.005"), { examples: [null] }),
+  },
+  { description: "An attached take-profit or stop-loss as an order shows it. A request takes it as it is." },
+);
+const shownLeg = (description: string) => nullable(ShownLeg, { description, examples: [null] });
+
 export const PlaceOrderBody = object({
   symbol: SymbolName,
   side: Side,
@@ -217,12 +231,24 @@ export const AmendOrderBody = object(
     goodTillDate: Type.Optional(
       Time("Orders with timeInForce GTD: the new expiry, earlier or later. The order keeps its place in the queue.", 1),
     ),
+    takeProfit: Type.Optional(AttachedLeg),
+    stopLoss: Type.Optional(AttachedLeg),
+    remove: Type.Optional(
+      Type.Array(LegName, {
+        minItems: 1,
+        maxItems: 2,
+        description:
+          "The attached takeProfit, stopLoss or both, to remove from the order. A field that is null changes nothing.",
+        examples: [["stopLoss"]],
+      }),
+    ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
     description:
       "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice, callbackRate, activationPrice, " +
-      "maxSlippage and goodTillDate. An untriggered order takes only these: triggerPrice; callbackRate for a trailing one, " +
+      "maxSlippage, goodTillDate, takeProfit, stopLoss and remove. A takeProfit or stopLoss replaces that of the order as a " +
+      "whole, or adds it, until the first fill (then ORDER_PARTIALLY_FILLED); the order keeps its place in the queue. An untriggered order takes only these: triggerPrice; callbackRate for a trailing one, " +
       "and activationPrice until it trails; price if it has one, otherwise maxSlippage; quantity, unless the order closes the whole position or was " +
       "attached to another order. Other fields are answered ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
@@ -381,6 +407,10 @@ const orderProperties = {
   ),
   goodTillDate: nullable(Time("Orders with GTD: when the order expires."), { examples: [null] }),
   parentOrderId: nullable(Id("The order to which this take-profit or stop-loss was attached."), { examples: [null] }),
+  takeProfit: shownLeg(
+    "The take-profit that each fill attaches, as an order of its own with this order as its parentOrderId.",
+  ),
+  stopLoss: shownLeg("The stop-loss that each fill attaches. See takeProfit."),
   selfTradePreventionMode: SelfTradePreventionMode,
   status: OrderStatus,
   reason: nullable(OrderReason, { examples: [null] }),

@@ -1,10 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, BY_MARK, LEDGER, SELL, STATUS_UNTRIGGERED } from "../../../src/core/base/enums.ts";
-import { Deposit, PlaceExtended, PlaceOrder, ReadOrders } from "../../../src/core/protocol/commands.ts";
+import {
+  BUY,
+  BY_MARK,
+  HALT_REASON,
+  LEDGER,
+  MODE_CANCEL_ONLY,
+  MODE_HALTED,
+  MODE_REDUCE_ONLY,
+  SELL,
+  STATUS_UNTRIGGERED,
+} from "../../../src/core/base/enums.ts";
+import {
+  AmendOrder,
+  Deposit,
+  HaltSymbol,
+  PlaceExtended,
+  PlaceOrder,
+  ReadOrders,
+  ResumeSymbol,
+} from "../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import type { AttachedLeg, AttachedLegs } from "../../../src/core/protocol/payloads.ts";
-import { OrderView, type Refused } from "../../../src/core/protocol/replies.ts";
+import type { AttachedLeg, AttachedLegs, LegChanges } from "../../../src/core/protocol/payloads.ts";
+import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";
@@ -16,7 +34,7 @@ scenario(
   mark 100                                    -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
   bob sell 4 @ 99                             -> FILLED 4@99; e.tp waits with 4; e.sl waits with 4
-  alice orders                                -> e.sl STOP_MARKET 4 at 97; e.tp TAKE_PROFIT_MARKET 4 at 103; e PARTIALLY_FILLED 6@99
+  alice orders                                -> e.sl STOP_MARKET 4 at 97; e.tp TAKE_PROFIT_MARKET 4 at 103; e PARTIALLY_FILLED 6@99 tp=103 sl=97
   bob sell 6 @ 99                             -> FILLED 6@99; e.tp grows to 10; e.sl grows to 10
   carol buy 8 @ 103                           -> NEW
   mark 103                                    -> e.tp fires; 8@103; e.tp EXPIRED NO_LIQUIDITY; e.sl CANCELED OTHER_FIRED
@@ -89,7 +107,7 @@ scenario(
   bob sell 1 @ 99                             -> FILLED 1@99; e.tp waits with 1
   alice cancel e.tp                           -> CANCELED USER
   bob sell 1 @ 99                             -> FILLED 1@99
-  alice orders                                -> e PARTIALLY_FILLED 2@99
+  alice orders                                -> e PARTIALLY_FILLED 2@99 tp=103 sl=97
 `,
 );
 
@@ -175,6 +193,147 @@ scenario(
 `,
 );
 
+scenario(
+  "before the first fill, legs are added, replaced and removed, and the order keeps its place in the queue",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 id=a                       -> NEW
+  carol buy 5 @ 99 id=c                       -> NEW
+  alice amends a sl=97                        -> NEW
+  alice amends a tp=103@104                   -> NEW
+  alice orders                                -> a NEW 5@99 tp=103@104 sl=97
+  alice amends a tp=102 sl=none               -> NEW
+  alice orders                                -> a NEW 5@99 tp=102
+  alice amends a sl=none                      -> NEW
+  alice amends a sl=96~2                      -> NEW
+  bob sell 3 @ 99                             -> FILLED 3@99; a.tp waits with 3; a.sl waits with 3
+  alice orders                                -> a.sl STOP_MARKET 3 at 96; a.tp TAKE_PROFIT_MARKET 3 at 102; a PARTIALLY_FILLED 2@99 tp=102 sl=96
+  carol amends c tp=103 sl=97                 -> NEW
+  carol amends c tp=none                      -> NEW
+  carol amends c sl=none                      -> NEW
+  bob sell 7 @ 99                             -> FILLED 2@99 5@99; a.tp grows to 5; a.sl grows to 5
+  carol orders                                -> none
+`,
+);
+
+scenario(
+  "changed legs are checked as in a new order, against the price after the amendment",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 sl=97 id=a                 -> NEW
+  alice amends a tp=99                        -> WOULD_TRIGGER currentTicks=99
+  alice amends a sl=99                        -> WOULD_TRIGGER currentTicks=99
+  alice amends a sl=10001                     -> PRICE_TOO_HIGH limitTicks=10000
+  alice amends a sl=90@85                     -> PRICE_OUT_OF_BAND limitTicks=86 triggerTicks=90
+  alice amends a @ 96                         -> WOULD_TRIGGER currentTicks=96
+  alice amends a @ 96 sl=96                   -> WOULD_TRIGGER currentTicks=96
+  alice amends a @ 96 tp=96                   -> WOULD_TRIGGER currentTicks=96
+  alice orders                                -> a NEW 5@99 sl=97
+  alice amends a @ 96 sl=95 tp=97             -> NEW
+  alice amends a @ 98                         -> WOULD_TRIGGER currentTicks=98
+  alice amends a @ 98 tp=none                 -> NEW
+  alice orders                                -> a NEW 5@98 sl=95
+  # It trades at once, with the new legs.
+  bob sell 3 @ 100                            -> NEW
+  alice amends a @ 100 tp=104 sl=96           -> PARTIALLY_FILLED 3@100; a.tp waits with 3; a.sl waits with 3
+`,
+);
+
+scenario(
+  "after the first fill the legs stay as they are: the attached orders are amended instead",
+  `
+  mark 100                                    -> 100
+  alice buy 9 @ 99 tp=103 sl=97 id=a          -> NEW
+  bob sell 3 @ 99                             -> FILLED 3@99; a.tp waits with 3; a.sl waits with 3
+  alice amends a tp=104                       -> ORDER_PARTIALLY_FILLED filledLots=3
+  alice amends a sl=none                      -> ORDER_PARTIALLY_FILLED filledLots=3
+  alice amends a 5 tp=none                    -> ORDER_PARTIALLY_FILLED filledLots=3
+  alice amends a.tp trigger=104               -> UNTRIGGERED
+  # As a client does that sends back the whole order that it read.
+  alice amends a 7 @ 99 tp=103 sl=97          -> PARTIALLY_FILLED
+  alice orders                                -> a.sl STOP_MARKET 3 at 97; a.tp TAKE_PROFIT_MARKET 3 at 104; a PARTIALLY_FILLED 4@99 tp=103 sl=97
+  # A fill that has attached nothing is a fill, too.
+  erin sell 2 @ 98 id=x                       -> FILLED 2@99; a.tp grows to 5; a.sl grows to 5
+  erin buy 5 @ 97 id=e                        -> NEW
+  bob sell 1 @ 97                             -> FILLED 1@99; a.tp grows to 6; a.sl grows to 6
+  bob sell 2 @ 97                             -> FILLED 1@99 1@97; a.tp grows to 7; a.sl grows to 7
+  erin amends e tp=103                        -> ORDER_PARTIALLY_FILLED filledLots=1
+`,
+);
+
+scenario(
+  "an order that only reduces, or that waits, gets no legs; one that has fired and rests does",
+  `
+  mark 100                                    -> 100
+  bob sell 9 @ 100                            -> NEW
+  alice buy 5 market tp=104@105 id=e          -> FILLED 5@100; e.tp waits with 5
+  alice sell 2 @ 106 reduce-only id=r         -> NEW
+  alice amends r tp=101                       -> ORDER_REDUCE_ONLY
+  alice amends r sl=110                       -> ORDER_REDUCE_ONLY
+  alice amends r tp=none                      -> NEW
+  alice amends e.tp sl=110                    -> ORDER_WAITS
+  carol buy 3 @ 98 take=99 id=c               -> UNTRIGGERED
+  carol amends c tp=103                       -> ORDER_WAITS
+  mark 99                                     -> c fires
+  carol amends c tp=103                       -> NEW
+  mark 104                                    -> e.tp fires
+  alice amends e.tp sl=110                    -> ORDER_REDUCE_ONLY
+  carol orders                                -> c NEW 3@98 tp=103
+`,
+);
+
+scenario(
+  "an iceberg keeps its slice, and a GTD order its end, when legs are added",
+  `
+  mark 100                                    -> 100
+  alice buy 8 @ 99 show=2 id=a                -> NEW
+  carol buy 1 @ 99                            -> NEW
+  alice amends a tp=103                       -> NEW
+  book                                        -> bids 99:3 asks -
+  bob sell 2 @ 99                             -> FILLED 2@99; a.tp waits with 2
+  bob sell 1 @ 99                             -> FILLED 1@99
+  alice orders                                -> a.tp TAKE_PROFIT_MARKET 2 at 103; a PARTIALLY_FILLED 6@99 shows 2 tp=103
+  dave buy 3 @ 98 till=900 id=d               -> NEW
+  dave amends d sl=95                         -> NEW
+  wait 900                                    ->
+  tick                                        -> d EXPIRED GOOD_TILL_DATE
+`,
+);
+
+/** An account with a resting order, and what it is answered when it amends the order's legs. */
+function amender(): { exchange: Exchange; amend: (legs: LegChanges, more?: object) => string } {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const traffic = new Traffic(exchange, [PLAIN.id]);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  const [accountId] = traffic.accounts;
+  traffic.send(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
+  const order = make(PlaceOrder, { accountId, side: BUY, priceTicks: 99, quantityLots: 1 });
+  const { orderId } = exchange.ask(PLAIN.id, order) as MessageOf<typeof OrderView>;
+  const amend = (legs: LegChanges, more: object = {}): string => {
+    const reply = exchange.ask(PLAIN.id, make(AmendOrder, { accountId, orderId, legs, ...more }));
+    if (reply.type === Refused.code) return (reply as MessageOf<typeof Refused>).code;
+    return JSON.stringify((reply as MessageOf<typeof OrderView>).legs);
+  };
+  return { exchange, amend };
+}
+
+test("legs may change while a symbol takes no new risk, and not while it is halted", () => {
+  const { exchange, amend } = amender();
+  const stopLoss = { triggerTicks: 97, triggerBy: BY_MARK, priceTicks: 0 };
+  const halt = (mode: number): void => {
+    exchange.ask(PLAIN.id, make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
+  };
+  halt(MODE_REDUCE_ONLY);
+  assert.equal(amend({ stopLoss }), JSON.stringify({ takeProfit: null, stopLoss }));
+  assert.equal(amend({ stopLoss: null }, { priceTicks: 98 }), "SYMBOL_HALTED");
+  for (const mode of [MODE_CANCEL_ONLY, MODE_HALTED]) {
+    halt(mode);
+    assert.equal(amend({ stopLoss: null }), "SYMBOL_HALTED");
+  }
+  exchange.ask(PLAIN.id, make(ResumeSymbol));
+  assert.equal(amend({ stopLoss: null }), JSON.stringify({ takeProfit: null, stopLoss: null }));
+});
+
 test("an order whose legs would be too many is refused; legs of earlier orders are attached in any case", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const traffic = new Traffic(exchange, [PLAIN.id]);
@@ -213,7 +372,11 @@ test("an order whose legs would be too many is refused; legs of earlier orders a
   fill(onlyProfit);
   assert.equal(waiting(), 50);
   for (const any of [legs, onlyStop, onlyProfit]) refuse(any);
-  assert.equal(place(98, { legs: null }).type, OrderView.code);
+  const plain = place(98, { legs: null }) as MessageOf<typeof OrderView>;
+  assert.equal(plain.type, OrderView.code);
+  const { orderId } = plain;
+  const added = traffic.send(PLAIN.id, make(AmendOrder, { accountId, orderId, legs: onlyStop })).replies[0];
+  assert.equal((added as MessageOf<typeof Refused>).code, "TOO_MANY_TRIGGER_ORDERS");
   traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 99, quantityLots: 1 }));
   assert.equal(waiting(), 52);
 });

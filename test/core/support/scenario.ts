@@ -57,7 +57,7 @@ import {
 } from "../../../src/core/protocol/events.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import type { Levels } from "../../../src/core/protocol/payloads.ts";
+import type { AttachedLeg, LegChanges, Levels } from "../../../src/core/protocol/payloads.ts";
 import {
   Done,
   DuplicateOrder,
@@ -247,10 +247,8 @@ class Stage {
    * iceberg's slices.
    */
   private extend(command: MessageOf<typeof PlaceExtended>, key: string, word = ""): boolean {
-    const [price = "", slip] = word.split("~");
-    const [value, priceTicks = 0] = price.split("@").map(Number);
-    const maxSlippagePpm = slip === undefined ? {} : { maxSlippagePpm: Number(slip) * 10_000 };
-    const leg = { triggerTicks: value, triggerBy: 0, priceTicks, ...maxSlippagePpm };
+    const leg = legOf(word);
+    const value = leg.triggerTicks;
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     if (key === "till") {
       command.goodTillDate = this.exchange.time + value;
@@ -262,7 +260,10 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now), `trigger=97`, `trail=5`, `from=105` or `slip=1`. */
+  /**
+   * `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now), `trigger=97`, `trail=5`, `from=105`, `slip=1`,
+   * and `tp=103` or `sl=none` as in extend().
+   */
   private amend(accountId: number, [name = "", ...words]: string[]): string {
     const named = new Map(
       words.filter((word) => word.includes("=")).map((word) => word.split("=") as [string, string]),
@@ -279,6 +280,7 @@ class Stage {
       maxSlippagePpm: given("slip") * 10_000,
       goodTillDate: named.has("till") ? this.exchange.time + given("till") : 0,
       keyPositionQuanta: given("key-position") * QUANTA_PER_USDC,
+      legs: named.has("tp") || named.has("sl") ? legChangesOf(named.get("tp"), named.get("sl")) : null,
       ...(at < 0 ? {} : priced(rest[at + 1])),
     };
     // An attached order has no client order id.
@@ -398,7 +400,8 @@ class Stage {
           if (order.status === STATUS_UNTRIGGERED)
             return `${name} ${ORDER_TYPES[order.orderType]} ${order.remainingLots} at ${order.triggerTicks || "-"}`;
           const shows = order.displayLots === 0 ? "" : ` shows ${order.displayLots}`;
-          return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}${shows}`;
+          const legs = `${legText("tp", order.legs?.takeProfit)}${legText("sl", order.legs?.stopLoss)}`;
+          return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}${shows}${legs}`;
         })
         .join("; ") || "none"
     );
@@ -431,6 +434,27 @@ class Stage {
 }
 
 const toQuanta = (usdc: string): number => Math.round(Number(usdc) * QUANTA_PER_USDC);
+
+/** See extend(). */
+function legOf(word: string): AttachedLeg {
+  const [price = "", slip] = word.split("~");
+  const [triggerTicks, priceTicks = 0] = price.split("@").map(Number);
+  const maxSlippagePpm = slip === undefined ? {} : { maxSlippagePpm: Number(slip) * 10_000 };
+  return { triggerTicks, triggerBy: 0, priceTicks, ...maxSlippagePpm };
+}
+
+function legChangesOf(takeProfit: string | undefined, stopLoss: string | undefined): LegChanges {
+  const change = (word: string): AttachedLeg | null => (word === "none" ? null : legOf(word));
+  return {
+    ...(takeProfit !== undefined && { takeProfit: change(takeProfit) }),
+    ...(stopLoss !== undefined && { stopLoss: change(stopLoss) }),
+  };
+}
+
+function legText(name: string, leg: AttachedLeg | null | undefined): string {
+  if (leg == null) return "";
+  return ` ${name}=${leg.triggerTicks}${leg.priceTicks === 0 ? "" : `@${leg.priceTicks}`}`;
+}
 
 /** `101`, or a level of the book: `QUEUE_5`. */
 function priced(word = ""): { priceTicks: number; priceMatch: number } {

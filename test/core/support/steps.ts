@@ -109,6 +109,13 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
     }
   /** Amends the end of an order, if it is a GTD order, and its price. */
   | { kind: "prolong"; pick: number; tillMs: number; priceTicks: number }
+  /** Amends the legs of an order, by their trigger prices, and its price. Null removes a leg. */
+  | {
+      kind: "protect";
+      pick: number;
+      priceTicks: number;
+      triggers: { takeProfit?: number | null; stopLoss?: number | null };
+    }
   /** A trailing order. */
   | {
       kind: "trailing";
@@ -124,7 +131,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
 );
 
 export type BatchedStep = Step & {
-  kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" | "retrigger" | "prolong";
+  kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" | "retrigger" | "prolong" | "protect";
 };
 
 /** First balances of the four accounts, in quanta. An order of 10 lots at 100 ticks is worth 7000 or 10,000. */
@@ -367,12 +374,22 @@ const extended = fc.record({
   clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
 });
 
+const legTicks = fc.option(fc.integer({ min: 92, max: 108 }));
+
+const protect = fc.record({
+  kind: fc.constant("protect" as const),
+  ...common,
+  pick: fc.nat(1000),
+  priceTicks: mostly(0, fc.integer({ min: 97, max: 103 })),
+  triggers: fc.record({ takeProfit: legTicks, stopLoss: legTicks }, { requiredKeys: [] }),
+});
+
 /** A batch of orders of all kinds. */
 export const mixedBatch = batchOf(
   fc.oneof(
     { weight: 3, arbitrary: place },
     { weight: 2, arbitrary: extended },
-    ...[trigger, cancel, amend, retrigger, prolong],
+    ...[trigger, cancel, amend, retrigger, prolong, protect],
   ),
 );
 
@@ -390,6 +407,7 @@ export const richStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: retrigger },
   { weight: 3, arbitrary: extended },
   { weight: 2, arbitrary: prolong },
+  { weight: 2, arbitrary: protect },
   { weight: 2, arbitrary: mixedBatch },
   { weight: 1, arbitrary: cancelAfter },
   { weight: 2, arbitrary: trailing },

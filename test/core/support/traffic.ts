@@ -28,7 +28,7 @@ import {
   type SymbolEvent,
 } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import type { AttachedLeg } from "../../../src/core/protocol/payloads.ts";
+import type { AttachedLeg, LegChanges } from "../../../src/core/protocol/payloads.ts";
 import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import { type Exchange, make, type Said } from "./exchange.ts";
 import { BALANCES, CLIENT_IDS, type Step } from "./steps.ts";
@@ -145,6 +145,20 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         return {
           actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
           command: make(AmendOrder, { accountId, orderId, goodTillDate, priceTicks }),
+        };
+      }
+      case "protect": {
+        const { pick, triggers, priceTicks } = step;
+        const orderId = this.recentOrderOf(accountId, pick);
+        const legs: LegChanges = {};
+        for (const name of ["takeProfit", "stopLoss"] as const) {
+          const triggerTicks = triggers[name];
+          if (triggerTicks === undefined) continue;
+          legs[name] = triggerTicks === null ? null : { triggerTicks, triggerBy: 0, priceTicks: 0 };
+        }
+        return {
+          actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
+          command: make(AmendOrder, { accountId, orderId, legs, priceTicks }),
         };
       }
       case "batch": {

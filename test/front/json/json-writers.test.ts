@@ -20,7 +20,7 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { Traded } from "../../../src/core/protocol/events.ts";
 import { printPrice } from "../../../src/core/protocol/instrument.ts";
-import type { Transfer as TransferRow } from "../../../src/core/protocol/payloads.ts";
+import type { AttachedLegs, Transfer as TransferRow } from "../../../src/core/protocol/payloads.ts";
 import { OrderView, PositionView } from "../../../src/core/protocol/replies.ts";
 import {
   balanceJson,
@@ -89,6 +89,8 @@ test("an order has every field of the schema, and the transaction's sequence unt
     maxSlippage: null,
     goodTillDate: null,
     parentOrderId: null,
+    takeProfit: null,
+    stopLoss: null,
     selfTradePreventionMode: "EXPIRE_TAKER",
     status: "NEW",
     reason: null,
@@ -97,6 +99,22 @@ test("an order has every field of the schema, and the transaction's sequence unt
     sequence: 42,
   });
   assert.equal(read(Order, orderJson(BTC, { ...order, sequence: 7 }, 42)).sequence, 7);
+});
+
+test("an order shows its take-profit and stop-loss as a request gives them", () => {
+  const takeProfit = { triggerTicks: 680_000, triggerBy: 1, priceTicks: 680_005 };
+  const stopLoss = { triggerTicks: 640_000, triggerBy: 0, priceTicks: 0, maxSlippagePpm: 5000 };
+  const shown = (legs: AttachedLegs) => {
+    const { takeProfit, stopLoss } = read(Order, orderJson(BTC, { ...order, legs }, 42));
+    return [takeProfit, stopLoss];
+  };
+  const both = shown({ takeProfit, stopLoss });
+  assert.deepEqual(both, [
+    { triggerPrice: "68000", triggerBy: "LAST", price: "68000.5", maxSlippage: null },
+    { triggerPrice: "64000", triggerBy: "MARK", price: null, maxSlippage: "0.005" },
+  ]);
+  assert.deepEqual(shown({ takeProfit: null, stopLoss }), [null, both[1]]);
+  assert.deepEqual(shown({ takeProfit: null, stopLoss: null }), [null, null]);
 });
 
 test("enums are printed as words, and a closed order has no remaining quantity", () => {

@@ -8,7 +8,7 @@ import { make } from "../support/scripted-engine.ts";
 import { BTC, bid, book, type Exchange, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";
 
 /** About 300 kB as JSON. */
-const ORDERS = 600;
+const ORDERS = 520;
 const SLOW_CONSUMER = { code: 1013, reason: "SLOW_CONSUMER" };
 const LOOKS_IN_FIVE_SECONDS = 100;
 

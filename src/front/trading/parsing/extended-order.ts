@@ -90,7 +90,7 @@ function readLegs(
   };
 }
 
-function readLeg(instrument: Instrument, leg: LegBody | undefined, field: string): AttachedLeg | null {
+export function readLeg(instrument: Instrument, leg: LegBody | undefined, field: string): AttachedLeg | null {
   if (leg === undefined) return null;
   const maxSlippagePpm = readMaxSlippage(leg, leg.price === undefined, `${field}.maxSlippage`);
   return {
