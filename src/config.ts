@@ -5,6 +5,7 @@ import { checkOperators, hasOperator } from "./config/operators.ts";
 import { parseProxies } from "./config/proxies.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
+import { type TlsFiles, tlsFilesOf } from "./config/tls.ts";
 import { parseOrigins, warningOfRpc } from "./config/urls.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
 import { maxOrdersPerAccount } from "./core/commands/attached-orders.ts";
@@ -14,7 +15,12 @@ export { ConfigError } from "./config/error.ts";
 
 /** The settings of one run, checked by themselves and against each other. Plain data that can be sent to a thread. */
 export interface Config
-  extends Readonly<Omit<Settings, "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins" | "trustedProxies">> {
+  extends Readonly<
+    Omit<
+      Settings,
+      "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins" | "trustedProxies" | "tlsCertFile" | "tlsKeyFile"
+    >
+  > {
   /** The most that the faucet credits per account and day. */
   readonly faucetCapQuanta: Quanta;
   readonly minDepositQuanta: Quanta;
@@ -22,6 +28,8 @@ export interface Config
   readonly insuranceSeedQuanta: Quanta;
   /** The web sites whose pages may send requests; empty = all. */
   readonly allowedOrigins: readonly string[];
+  /** Null: perpd speaks plain http. */
+  readonly tls: TlsFiles | null;
   /** Addresses and subnets. */
   readonly trustedProxies: readonly string[];
 }
@@ -111,7 +119,8 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
 /** Checks the settings against each other and derives the rest of the configuration. */
 function combine(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
-  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, trustedProxies, ...rest } = settings;
+  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, trustedProxies, tlsCertFile, tlsKeyFile, ...rest } =
+    settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const minDepositQuanta = Math.min(faucetCapQuanta, quantaOf("minDeposit", minDeposit));
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
@@ -123,6 +132,7 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
     ...{ ...rest, instruments, maxIndexAgeMs, faucetCapQuanta, minDepositQuanta, insuranceSeedQuanta },
     allowedOrigins: parseOrigins(allowedOrigins),
     trustedProxies: parseProxies(trustedProxies),
+    tls: tlsFilesOf(tlsCertFile, tlsKeyFile),
   };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);

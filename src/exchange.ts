@@ -23,6 +23,7 @@ import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/exchange/symbol-mark
 import { Transfers } from "./front/exchange/transfers.ts";
 import { authorityOf } from "./front/http/addresses.ts";
 import type { Call } from "./front/http/call.ts";
+import type { TlsOptions } from "./front/http/certificate-watch.ts";
 import type { ConnectionLimit } from "./front/http/connection-counts.ts";
 import { maxOpenConnections } from "./front/http/open-files.ts";
 import { Origins } from "./front/http/origins.ts";
@@ -101,6 +102,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     log,
     origins: new Origins(config.allowedOrigins),
     proxies: proxiesOf(config),
+    tls: tlsOf(config, log),
     connectionLimit: connectionLimitOf(config, limits),
   });
   warnOfFewConnections(config, limits, log);
@@ -113,10 +115,11 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   logHalts(host, log, solvency.gate);
   haltOnUnsoundLedger(host);
   const operatorAuthority = operatorServer === null ? authority : authorityOf(config.operatorHost, operatorServer.port);
+  const secure = config.tls === null ? "" : "s";
   return {
-    url: `http://${authority}${BASE_PATH}`,
-    operatorUrl: `http://${operatorAuthority}${BASE_PATH}`,
-    socketUrl: `ws://${authority}${SOCKET_PATH}`,
+    url: `http${secure}://${authority}${BASE_PATH}`,
+    operatorUrl: `http${secure}://${operatorAuthority}${BASE_PATH}`,
+    socketUrl: `ws${secure}://${authority}${SOCKET_PATH}`,
     markTicksOf: (instrumentId) => market.symbol(instrumentId).markTicks,
     setReady() {
       ready = true;
@@ -167,6 +170,7 @@ async function listenForOperators(config: Config, onCall: (call: Call) => void, 
   const options = {
     origins: new Origins(config.allowedOrigins),
     proxies: proxiesOf(config),
+    tls: tlsOf(config, log),
     maxConnections: MAX_OPERATOR_CONNECTIONS,
   };
   return listen({ host, port, socketPath: SOCKET_PATH, onCall, sockets: NO_SOCKETS, log, ...options });
@@ -174,6 +178,8 @@ async function listenForOperators(config: Config, onCall: (call: Call) => void, 
 
 const proxiesOf = ({ trustedProxies }: Config): TrustedProxies | null =>
   trustedProxies.length === 0 ? null : new TrustedProxies(trustedProxies);
+
+const tlsOf = ({ tls }: Config, log: Logger): TlsOptions | null => (tls === null ? null : { ...tls, log });
 
 type Caches = Awaited<ReturnType<typeof openCaches>>;
 
@@ -221,7 +227,12 @@ function createContext(
   const contracts =
     config.ethereumRpcUrl === "" ? null : new ContractWallets({ rpcUrl: config.ethereumRpcUrl, chainId, log });
   const signatures = new WalletSignatures(compute.recover, contracts);
-  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId, signatures });
+  const wallets = new Wallets({
+    domain,
+    uri: `http${config.tls === null ? "" : "s"}://${domain}`,
+    chainId,
+    signatures,
+  });
   const { exchangeId } = must(readGenesis(config.data), "the genesis of the data folder");
   const approvals = new Approvals({
     ...{ domain, exchangeId, chainId, signatures },

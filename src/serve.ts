@@ -1,6 +1,7 @@
 import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
 import { RECOVERY_ADVICE, withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
+import { checkTlsFiles } from "./config/tls.ts";
 import type { Config } from "./config.ts";
 import { openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
@@ -59,6 +60,7 @@ async function start(
   process.umask(GROUP_AND_OTHERS);
   tuneV8();
   for (const warning of warnings) log.warn(warning);
+  if (config.tls !== null) for (const warning of checkTlsFiles(config.tls, Date.now())) log.warn(warning);
   await probePort(config.host, config.port);
   if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
   const lockError = await lockDataFolder(config.data, "give another --data");

@@ -270,6 +270,14 @@ test("allowed origins are a list, each as a browser sends it", () => {
     );
 });
 
+test("TLS needs both of its files", () => {
+  assert.equal(start([]).tls, null);
+  const both = { PERPD_TLS_CERT_FILE: "a.crt", PERPD_TLS_KEY_FILE: "a.key" };
+  assert.deepEqual(start([], both).tls, { certFile: "a.crt", keyFile: "a.key" });
+  assert.match(refusal([], { PERPD_TLS_CERT_FILE: "a.crt" }), /^tlsKeyFile: missing, but tlsCertFile is set/);
+  assert.match(refusal([], { PERPD_TLS_KEY_FILE: "a.key" }), /^tlsCertFile: missing, but tlsKeyFile is set/);
+});
+
 test("trusted proxies are addresses and subnets, and never everybody", () => {
   const proxies = (text: string) => start([], { PERPD_TRUSTED_PROXIES: text }).trustedProxies;
   assert.deepEqual(start([]).trustedProxies, []);

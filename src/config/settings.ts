@@ -445,6 +445,19 @@ export const SETTINGS = Type.Object(
           "web sites whose pages may use the exchange in a browser, such as https://app.example.com, with commas between them; * = pages of every other site may read public data; the exchange's own pages may always use it",
       }),
     ),
+    tlsCertFile: Type.String(
+      setting({
+        default: "",
+        description:
+          "file with the TLS certificate and those of its issuers, in PEM form; with tlsKeyFile perpd speaks https and wss; a new certificate is used within 5 s; empty = no TLS",
+      }),
+    ),
+    tlsKeyFile: Type.String(
+      setting({
+        default: "",
+        description: "file with the private key of tlsCertFile, in PEM form, without a passphrase",
+      }),
+    ),
     trustedProxies: Type.String(
       setting({
         default: "",

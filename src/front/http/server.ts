@@ -6,6 +6,7 @@ import { encodeUtf8 } from "../common/utf8.ts";
 import { authorityOf, readAddressText } from "./addresses.ts";
 import type { Log } from "./answer.ts";
 import type { Call } from "./call.ts";
+import { CertificateWatch, type TlsOptions } from "./certificate-watch.ts";
 import { ConnectionCounts, type ConnectionLimit } from "./connection-counts.ts";
 import { LateRefusals } from "./late-refusals.ts";
 import { maxOpenConnections } from "./open-files.ts";
@@ -29,6 +30,8 @@ export interface ServerOptions {
   log: Log;
   /** Default: pages of every web site may send requests, and no answer has headers of CORS. */
   origins?: Origins | null;
+  /** Default: no TLS. */
+  tls?: TlsOptions | null;
   /** Default: X-Forwarded-For is not believed. */
   proxies?: TrustedProxies | null;
   /** Connections at the same time, WebSockets included; further ones are closed. Default: maxOpenConnections(). */
@@ -66,7 +69,7 @@ const MAX_BACKPRESSURE_BYTES = 1 << 23;
 const IDLE_TIMEOUT_S = 60;
 
 /** Resolves once the server listens. Rejects when it cannot. */
-export const listen = (options: ServerOptions): Promise<Server> => new HttpServer(options).listen();
+export const listen = async (options: ServerOptions): Promise<Server> => new HttpServer(options).open();
 
 /**
  * The only user of uWebSockets.js. It makes this build safe, which
@@ -87,7 +90,10 @@ export const listen = (options: ServerOptions): Promise<Server> => new HttpServe
  */
 class HttpServer {
   private readonly options: ServerOptions;
-  private readonly app = uWS.App();
+  /** One for each certificate, the newest last. Connections stay with the one that accepted them. */
+  private readonly apps: uWS.TemplatedApp[] = [];
+  private listening: uWS.us_listen_socket | false = false;
+  private certificateWatch: CertificateWatch | null = null;
   private readonly waiting = new WaitingCalls<Call>();
   private readonly lateRefusals = new LateRefusals();
   private readonly sockets: OpenSockets;
@@ -107,42 +113,73 @@ class HttpServer {
     this.maxConnections = options.maxConnections ?? maxOpenConnections();
     this.counts = options.connectionLimit ? ConnectionCounts.open(options.connectionLimit) : null;
     this.proxies = options.proxies ?? null;
-    this.app.filter((response, change) => this.countConnection(response, Number(change)));
-    this.app.any("/*", (response, request) => this.handle(response, request));
-    this.app.ws(options.socketPath, this.socketBehavior());
   }
 
-  listen(): Promise<Server> {
-    const { host, port } = this.options;
+  open(): Server {
+    try {
+      this.listening = this.listen();
+    } catch (error) {
+      this.sockets.closeAll();
+      throw error;
+    }
+    const { tls = null } = this.options;
+    this.port = uWS.us_socket_local_port(this.listening);
     this.deadlineTimer = setInterval(() => this.expireCalls(), DEADLINE_CHECK_EVERY_MS);
-    return new Promise((resolve, reject) => {
-      listenExclusively(this.app, host, port, (listening) => {
-        if (listening !== false) return resolve(this.serverOn(listening));
-        clearInterval(this.deadlineTimer);
-        this.sockets.closeAll();
-        reject(new Error(`cannot listen on ${authorityOf(host, port)}`));
-      });
-    });
-  }
-
-  private serverOn(listening: uWS.us_listen_socket): Server {
-    this.port = uWS.us_socket_local_port(listening);
+    if (tls !== null) this.certificateWatch = new CertificateWatch(tls, () => this.useNewCertificate());
     return {
       port: this.port,
-      publish: (topic, text) => void this.app.publish(topic, encodeUtf8(text), false),
-      close: () => this.close(listening),
+      publish: (topic, text) => {
+        const bytes = encodeUtf8(text);
+        for (const app of this.apps) app.publish(topic, bytes, false);
+      },
+      close: () => this.close(),
     };
   }
 
-  private async close(listening: uWS.us_listen_socket): Promise<void> {
+  private listen(): uWS.us_listen_socket {
+    const { host, port, tls = null } = this.options;
+    const app = this.openApp();
+    const listening = listenOn(app, host, tls !== null && port === 0 ? freePort(app, host) : port, tls !== null);
+    if (listening === false) throw new Error(`cannot listen on ${authorityOf(host, port)}`);
+    return listening;
+  }
+
+  private openApp(): uWS.TemplatedApp {
+    const { tls = null, socketPath } = this.options;
+    const app = tls === null ? uWS.App() : openTlsApp(tls);
+    app.filter((response, change) => this.countConnection(response, Number(change)));
+    app.any("/*", (response, request) => this.handle(response, request));
+    app.ws(socketPath, this.socketBehavior());
+    this.apps.push(app);
+    return app;
+  }
+
+  /** uWebSockets.js cannot change the certificate of an app. So a second one takes over the port. */
+  private useNewCertificate(): void {
+    const listening = listenOn(this.openApp(), this.options.host, this.port, true);
+    if (listening === false) {
+      this.apps.pop();
+      throw new Error(`cannot listen again on ${authorityOf(this.options.host, this.port)}`);
+    }
+    this.stopListening();
+    this.listening = listening;
+  }
+
+  private stopListening(): void {
+    if (this.listening !== false) uWS.us_listen_socket_close(this.listening);
+    this.listening = false;
+  }
+
+  private async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
-    uWS.us_listen_socket_close(listening);
+    this.certificateWatch?.stop();
+    this.stopListening();
     for (const call of this.waiting.unread()) call.refuse(new ApiError("NOT_READY"));
     while (!this.waiting.isEmpty || arePacedBodiesDue()) await new Promise((later) => setTimeout(later, 10));
     clearInterval(this.deadlineTimer);
     if (this.sockets.closeAll()) await new Promise((later) => setTimeout(later, GOODBYE_MS));
-    this.app.close();
+    for (const app of this.apps) app.close();
   }
 
   /** `change`: 1 when the connection opens, -1 when it ends. */
@@ -296,14 +333,41 @@ function refuseLater(response: uWS.HttpResponse, call: Call, refusal: ApiError):
   setImmediate(() => call.refuse(refusal));
 }
 
+function openTlsApp({ certFile, keyFile }: TlsOptions): uWS.TemplatedApp {
+  try {
+    // It allows TLS 1.2 and 1.3 only.
+    return uWS.SSLApp({ cert_file_name: certFile, key_file_name: keyFile });
+  } catch {
+    throw new Error(`TLS cannot use the certificate in ${certFile} with the key in ${keyFile}`);
+  }
+}
+
 // The declarations of this build leave these out.
 type Then = (listening: uWS.us_listen_socket | false) => void;
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
+const LIBUS_LISTEN_DEFAULT = 0;
 interface ListensWithOptions {
   listen(host: string, port: number, options: number, then: Then): void;
 }
 
-/** Without the option a second server on the same port would silently take a part of the connections. */
-function listenExclusively(app: uWS.TemplatedApp, host: string, port: number, then: Then): void {
-  (app as unknown as ListensWithOptions).listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, then);
+/**
+ * `isShared`: a second listener may take the port over without a gap. Otherwise a second server on the same port is an error.
+ * If it may be shared, port-probe.ts has found another server before.
+ */
+function listenOn(app: uWS.TemplatedApp, host: string, port: number, isShared: boolean): uWS.us_listen_socket | false {
+  let result: uWS.us_listen_socket | false = false;
+  const options = isShared ? LIBUS_LISTEN_DEFAULT : LIBUS_LISTEN_EXCLUSIVE_PORT;
+  (app as unknown as ListensWithOptions).listen(host, port, options, (listening) => {
+    result = listening;
+  });
+  return result;
+}
+
+/** uWebSockets.js lets a port be shared only if it was asked for by its number. 0 if the host cannot be used. */
+function freePort(app: uWS.TemplatedApp, host: string): number {
+  const listening = listenOn(app, host, 0, false);
+  if (listening === false) return 0;
+  const port = uWS.us_socket_local_port(listening);
+  uWS.us_listen_socket_close(listening);
+  return port;
 }
