@@ -19,6 +19,9 @@ const LEVELS = [
   { distance: 0.0012, part: 0.06 },
   { distance: 0.0017, part: 0.07 },
   { distance: 0.0025, part: 0.08 },
+  { distance: 0.0035, part: 0.08 },
+  { distance: 0.005, part: 0.08 },
+  { distance: 0.007, part: 0.08 },
 ] as const;
 
 /** A quote is replaced when it is off its target by this fraction of its distance. */

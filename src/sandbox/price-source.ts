@@ -14,6 +14,13 @@ const ASSETS: Readonly<Record<string, { price: number; volatility: number }>> = 
 };
 const OTHER_ASSET = { price: 100, volatility: 0.8 };
 
+/**
+ * How long a trend lasts, and how far it carries the price in that time, in multiples of the random walk's typical move.
+ * Without trends candles of all intervals look alike.
+ */
+const TREND_MS = 20 * 60_000;
+const TREND_STRENGTH = 1.2;
+
 /** Volatility regimes, which last for minutes: factor on volatility, mean duration. */
 const REGIMES = [
   { factor: 0.4, meanStayMs: 8 * 60_000 },
@@ -21,13 +28,15 @@ const REGIMES = [
   { factor: 2.5, meanStayMs: 90_000 },
 ] as const;
 
-/** A simulated index price: a geometric random walk with changing volatility and mean reversion to an anchor. */
+/** A simulated index price: a geometric random walk with trends, changing volatility and mean reversion to an anchor. */
 export class SimulatedPrice {
   private readonly random: Random;
   private readonly volatility: number;
   private readonly logAnchor: number;
   private readonly maxTicks: PriceTicks;
   private logTicks: number;
+  /** Change of logTicks that it would cause within TREND_MS. */
+  private trend = 0;
   private regime: (typeof REGIMES)[number] = REGIMES[1];
 
   /** Continues from `lastTicks`, the index price of an earlier run; 0 = none. */
@@ -52,8 +61,16 @@ export class SimulatedPrice {
     if (this.random.chance(1 - Math.exp(-elapsedMs / this.regime.meanStayMs))) this.regime = this.random.pick(REGIMES);
     const pull = (this.logAnchor - this.logTicks) * (1 - Math.exp(-elapsedMs / REVERSION_MS));
     const spread = this.volatility * this.regime.factor * Math.sqrt(elapsedMs / YEAR_MS);
-    this.logTicks += pull + spread * this.random.normal();
+    this.logTicks += pull + spread * this.random.normal() + this.follow(elapsedMs);
     return this.ticks;
+  }
+
+  /** The trend's share of a step. The trend is an Ornstein-Uhlenbeck process, so it turns by itself. */
+  private follow(elapsedMs: number): number {
+    const kept = Math.exp(-elapsedMs / TREND_MS);
+    const typical = TREND_STRENGTH * this.volatility * Math.sqrt(TREND_MS / YEAR_MS);
+    this.trend = kept * this.trend + typical * Math.sqrt(1 - kept * kept) * this.random.normal();
+    return this.trend * (1 - kept);
   }
 
   private clamp(ticks: number): PriceTicks {

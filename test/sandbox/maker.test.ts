@@ -46,12 +46,12 @@ function quotingMaker(): { engine: ScriptedEngine; maker: Maker; bids: number[];
   return { engine, maker, bids: ids[BUY]!, asks: ids[SELL]! };
 }
 
-test("a maker starts with a cancel-all, then quotes nine post-only levels per side around the index", () => {
+test("a maker starts with a cancel-all, then quotes twelve post-only levels per side around the index", () => {
   const { engine } = startMaker();
   const places = engine.places();
   for (const side of [BUY, SELL]) {
     const prices = places.filter((place) => place.side === side).map((place) => place.priceTicks);
-    assert.equal(new Set(prices).size, 9);
+    assert.equal(new Set(prices).size, 12);
     for (const price of prices) assert.ok(side === BUY ? price < 650_000 : price > 650_000);
   }
   for (const place of places) assert.equal(place.flags, POST_ONLY);
@@ -59,10 +59,10 @@ test("a maker starts with a cancel-all, then quotes nine post-only levels per si
 
 test("commands lost with the symbol's thread are handled: quotes are sent again, and a lost cancel leads to a resync", () => {
   const { engine, maker } = startMaker();
-  assert.equal(engine.places().length, 18);
+  assert.equal(engine.places().length, 24);
   engine.lose();
   step(maker);
-  assert.equal(engine.places().length, 18);
+  assert.equal(engine.places().length, 24);
   engine.answer(engine.accepted);
   engine.market.indexTicks = 700_000;
   step(maker, 50);
@@ -114,7 +114,7 @@ test("bids never cross own asks that are still in flight", () => {
   engine.answer(done, isCancel);
   engine.answer(engine.accepted, (command) => isPlace(command) && !isBid(command));
   step(maker, 2);
-  assert.equal(engine.places().filter(({ side }) => side === BUY).length, 9);
+  assert.equal(engine.places().filter(({ side }) => side === BUY).length, 12);
 });
 
 test("position plus open orders of a side never exceed three budgets", () => {
@@ -186,7 +186,7 @@ test("in a halt without cancels the maker retries every two seconds, and quotes 
     engine.answer(i < 2 ? halted : done);
   }
   step(maker);
-  assert.equal(engine.places().length, 18);
+  assert.equal(engine.places().length, 24);
 });
 
 test("a cancel that arrives after the fill needs no resync", () => {
@@ -209,5 +209,5 @@ test("a maker sends nothing without an index price or with full rings", () => {
   step(maker, 10);
   engine.full = false;
   step(maker);
-  assert.equal(engine.commands().length, 36);
+  assert.equal(engine.commands().length, 48);
 });

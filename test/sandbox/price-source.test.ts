@@ -53,6 +53,18 @@ test("the price moves a plausible amount in most seconds", () => {
   }
 });
 
+test("the price follows trends: over twenty minutes it moves further than its seconds would take it by chance", () => {
+  const seconds = 1200;
+  const ticks = path(BTC, 3, 0, 300 * seconds);
+  const logs = ticks.map(Math.log);
+  const variance = (step: number) => {
+    const moves = logs.slice(step).map((now, i) => now - logs[i]!);
+    return moves.reduce((sum, move) => sum + move * move, 0) / moves.length;
+  };
+  // The same for a walk without memory would be about 1.
+  assert.ok(variance(seconds) / seconds / variance(1) > 1.5);
+});
+
 test("simulated prices pass the guards of the default instruments", () => {
   const { instruments } = (loadConfig(["start"], {}) as { config: Config }).config;
   for (const instrument of instruments.map(compileInstrument)) {

