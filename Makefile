@@ -39,7 +39,6 @@ build: install
 
 install: node_modules/.package-lock.json
 
-# Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which some registries do not have.
 node_modules/.package-lock.json: package.json package-lock.json
-	npm install --no-save --no-audit --no-fund
+	npm ci --no-audit --no-fund
 	@touch $@
