@@ -22,7 +22,7 @@ import { type SocketClient, streamOf } from "./connection.ts";
 import { ownParams } from "./params.ts";
 import { Reader, type ReadPosition, type WatchCall } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
-import { Updates } from "./updates.ts";
+import { orderVersion, Updates } from "./updates.ts";
 
 /** Depths for which the exchange keeps a stream. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
@@ -464,10 +464,6 @@ export class PerpdStreams extends PerpdSocketTrading {
 }
 
 const isStateChannel = ({ channel }: ChannelRequest): boolean => STATE_CHANNELS.has(channel);
-
-/** A change of any of these fields is a change of the order. */
-const orderVersion = ({ status, filledQuantity, remainingQuantity, quantity, price, updatedAt }: api.Order): string =>
-  [status, filledQuantity, remainingQuantity, quantity, price, updatedAt].join(" ");
 
 /**
  * The closed form of a position. Its realized profit and the time of closing are unknown; `now` is the latest possible

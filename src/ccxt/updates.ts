@@ -1,3 +1,5 @@
+import type * as api from "../client/types.ts";
+
 /**
  * The latest rows of a channel by key, each with the number of the change that brought it. After a reconnect the
  * exchange repeats rows: only a new version of a row counts as a change.
@@ -48,4 +50,16 @@ export class Updates<Row> {
     const [oldest] = this.rows.keys();
     this.rows.delete(oldest as string);
   }
+}
+
+/**
+ * Differs after each change of an order, also of two changes in one millisecond. A trailing trigger is left out: lists
+ * show the current one, and streams do not.
+ */
+export function orderVersion(order: api.Order): string {
+  const { status, filledQuantity, remainingQuantity, quantity, price, updatedAt, displayQuantity } = order;
+  const { triggerPrice, callbackRate, activationPrice, maxSlippage, goodTillDate, takeProfit, stopLoss } = order;
+  const progress = [status, filledQuantity, remainingQuantity, quantity, price, updatedAt, displayQuantity];
+  const trigger = callbackRate === null ? triggerPrice : callbackRate;
+  return JSON.stringify([...progress, trigger, activationPrice, maxSlippage, goodTillDate, takeProfit, stopLoss]);
 }

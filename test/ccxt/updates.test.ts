@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Updates } from "../../src/ccxt/updates.ts";
+import { orderVersion, Updates } from "../../src/ccxt/updates.ts";
+import type { Order } from "../../src/client/types.ts";
 
 test("each version of a row counts as one change, and only the latest is kept", () => {
   const updates = new Updates<string>(0, 10);
@@ -30,4 +31,26 @@ test("only the latest rows are kept", () => {
   updates.put("4", "again", 44);
   updates.put("7", "", 7);
   assert.deepEqual(updates.known, [6, 44, 7]);
+});
+
+test("each field that an amendment changes makes another version of an order, even in the same millisecond", () => {
+  const leg = { triggerPrice: "66000", triggerBy: "MARK", price: null, maxSlippage: null } as const;
+  const waiting = { status: "UNTRIGGERED", triggerPrice: "64000", callbackRate: null, updatedAt: 1 } as Order;
+  const changes: Partial<Order>[] = [
+    { price: "1" },
+    { quantity: "2" },
+    { displayQuantity: "1" },
+    { triggerPrice: "64001" },
+    { callbackRate: "0.01" },
+    { activationPrice: "65000" },
+    { maxSlippage: "0.02" },
+    { goodTillDate: 5 },
+    { takeProfit: leg },
+    { takeProfit: { ...leg, maxSlippage: "0.01" } },
+    { stopLoss: leg },
+  ];
+  const versions = changes.map((change) => orderVersion({ ...waiting, ...change }));
+  assert.equal(new Set([orderVersion(waiting), ...versions]).size, changes.length + 1);
+  const trailing: Order = { ...waiting, callbackRate: "0.01" };
+  assert.equal(orderVersion({ ...trailing, triggerPrice: "63000" }), orderVersion(trailing));
 });
