@@ -10,7 +10,7 @@ import type { InstrumentConfig } from "../../../src/core/protocol/instrument.ts"
 import { until } from "./wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
-const READY = /(http:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(ws:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
+const READY = /(https?:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(wss?:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
 const START_DEADLINE_MS = 60_000;
 
 export const OPERATOR_TOKEN = "operator-token-of-the-end-to-end-tests";
