@@ -10,11 +10,13 @@ run: build        ## a sandbox exchange with a live simulated market; make run A
 # The timeout is per file and catches tests that hang: on a busy machine a file that starts fifty processes takes minutes.
 test: build       ## lint, types, unit, property, end-to-end and crash tests with fixed seeds; make test SEED=7 uses another
 	npx biome check .
+	npx tsc -p src/terminal/tsconfig.json
 	files=$$(node dist/test/list.js) && node --test --test-concurrency=3 --test-timeout=900000 $$files
 
 check: install    ## lint, format and types only
 	npx biome check .
 	npx tsc -p tsconfig.json --noEmit
+	npx tsc -p src/terminal/tsconfig.json
 
 bench: build      ## benchmarks, printed as a table; make bench STAGES="core codec"
 	node dist/bench/main.js $(STAGES)

@@ -64,6 +64,8 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
   const subscription = JSON.stringify({ op: "subscribe", channels: [{ channel: "trades", symbol }] });
   return [
     "",
+    `trade in the browser: ${url.replace(/v1$/, "")}`,
+    "",
     `perpd is ready: ${url}  ${socketUrl}`,
     "",
     `reference: ${url}/docs`,

@@ -16,7 +16,7 @@ const ROOMS = [
   ["core"],
   ["wire", "config"],
   ["store", "client"],
-  ["actor", "ccxt", "cli", "examples"],
+  ["actor", "ccxt", "cli", "examples", "terminal"],
   ["front", "sandbox", "feed", "workers", "operate"],
   ["reference"],
   ["main"],
@@ -42,6 +42,14 @@ const SUB_FOLDERS: Record<string, string[][]> = {
   wire: [["errors"], [""], ["schema"]],
   store: [["files"], ["database", "log"], ["history", "registry"], ["indexer"]],
   actor: [["threads"], ["engine"], ["host"]],
+  terminal: [
+    ["styles", "text"],
+    ["state"],
+    ["dialogs"],
+    ["order-form"],
+    ["account", "book", "chart", "market", "tables"],
+    ["app"],
+  ],
   front: [
     ["common", "streams/base"],
     ["json"],
@@ -227,7 +235,7 @@ function readTree(): Tree {
       const path = posix.join(folder, name.replaceAll("\\", "/"));
       // These are programs of their own: they import clients that a test generates.
       if (path.startsWith("test/generators/")) continue;
-      if (path.endsWith(".ts")) tree.set(path, readFileSync(join(top, path), "utf8"));
+      if (/\.(tsx?|css)$/.test(path)) tree.set(path, readFileSync(join(top, path), "utf8"));
     }
   return tree;
 }

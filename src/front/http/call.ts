@@ -38,6 +38,7 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   host = "";
   /** From a page of another site: it may only read public data. See Origins. */
   isForeign = false;
+  ifNoneMatch = "";
   /** The body. A handler gets it whole and valid UTF-8, and must not use it after it has returned. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;

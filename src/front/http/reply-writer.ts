@@ -99,7 +99,7 @@ export class ReplyWriter {
     const first = this.isContinued ? `HTTP/1.1 ${statusLine}\r\nContent-Type` : "Content-Type";
     response.writeHeader(first, `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
     if (this.hasBody(status, body.length)) return this.writeBody(body);
-    if (this.method !== "HEAD" && status !== 204) {
+    if (this.method !== "HEAD" && !isBodyless(status)) {
       response.end(body, this.closing);
       return;
     }
@@ -108,7 +108,7 @@ export class ReplyWriter {
       response.end("", true);
       return;
     }
-    if (status !== 204) response.writeHeader("Content-Length", String(body.length));
+    if (!isBodyless(status)) response.writeHeader("Content-Length", String(body.length));
     response.endWithoutBody();
   }
 
@@ -133,7 +133,7 @@ export class ReplyWriter {
 
   /** Whether the answer ends with tryEnd() and not with end(). */
   private hasBody(status: number, bodyBytes: number): boolean {
-    return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && status !== 204;
+    return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && !isBodyless(status);
   }
 
   private send(status: number, body: string | Uint8Array): void {
@@ -164,6 +164,9 @@ export class ReplyWriter {
     if (isTaken) rest.continueFrom(PIECE_BYTES);
   }
 }
+
+/** 304: a length would have to be that of the body that the client has. */
+const isBodyless = (status: number): boolean => status === 204 || status === 304;
 
 const firstPiece = (body: string | Uint8Array): string | Uint8Array =>
   typeof body === "string" ? body.slice(0, PIECE_BYTES) : body.subarray(0, PIECE_BYTES);

@@ -68,6 +68,9 @@ function readHeader(name: string, value: string): void {
     case "expect":
       head.awaitsContinue = value !== "100-continue" && CONTINUE.test(value);
       break;
+    case "if-none-match":
+      reading.ifNoneMatch = value;
+      break;
     case "origin":
       // Two of them are none that is allowed.
       reading.origin += value;

@@ -1,4 +1,5 @@
 import type { Auth } from "../auth/auth.ts";
+import { BASE_PATH } from "../common/paths.ts";
 import type { Call } from "../http/call.ts";
 import type { Context } from "../routing/context.ts";
 import { isForOperators, type Route } from "../routing/route.ts";
@@ -11,6 +12,7 @@ import * as health from "./health.ts";
 import * as market from "./market.ts";
 import * as operator from "./operator.ts";
 import * as orders from "./orders.ts";
+import { Pages } from "./pages.ts";
 import * as positions from "./positions.ts";
 import * as withdrawalAddresses from "./withdrawal-addresses.ts";
 
@@ -100,12 +102,16 @@ export function createApis(
   const shown = isSplit ? routes.filter(({ access }) => !isForOperators(access)) : routes;
   const documents = documentRoutes(shown, version);
   documents.prepare();
+  const pages = new Pages();
+  const answerPage = (call: Call) => pages.answer(call);
   const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits);
   const router = routerOf([...shown, ...documents.routes]);
   const operatorRouter = routerOf(routes.filter(({ access }) => isForOperators(access)));
   return {
     open(call) {
-      if (!redirectToDocs(call)) router.handle(call);
+      if (call.path.startsWith(`${BASE_PATH}/`)) router.handle(call);
+      else if (pages.has(call)) router.answerFile(call, answerPage);
+      else if (!redirectToDocs(call)) router.handle(call);
     },
     operators: (call) => operatorRouter.handle(call),
   };

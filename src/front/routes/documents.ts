@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress, gzip } from "node:zlib";
-import { must } from "../../assert.ts";
 import Type, { type TSchema } from "../../packages/typebox.ts";
 import { type Cost, CPU_COST, PAGE_COST } from "../auth/limits.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
+import { chooseEncoding, type Encodings } from "../http/encodings.ts";
 import { get, type Route } from "../routing/route.ts";
 
 // The interactive reference: Scalar. It loads nothing from other hosts.
@@ -86,11 +86,8 @@ function lazy<T>(make: () => Promise<T>): () => Promise<T> {
 
 const JSON_TYPE = "application/json";
 
-/** The bytes of a page, by Content-Encoding. The first that a client accepts is sent. */
-type Content = readonly [encoding: "br" | "gzip" | "", bytes: Buffer][];
-
 /** Compressed once, in the thread pool of Node.js. */
-async function contentOf(text: string | Buffer): Promise<Content> {
+async function contentOf(text: string | Buffer): Promise<Encodings> {
   const plain = Buffer.from(text);
   return [
     ["gzip", await compress(plain)],
@@ -98,7 +95,7 @@ async function contentOf(text: string | Buffer): Promise<Content> {
   ];
 }
 
-async function referenceScript(): Promise<Content> {
+async function referenceScript(): Promise<Encodings> {
   const compressed = await readFile(REFERENCE_SCRIPT);
   return [["br", compressed], ...(await contentOf(await decompress(compressed)))];
 }
@@ -112,7 +109,7 @@ interface Page {
   /** Default: a browser asks again each time. */
   readonly maxAgeSeconds?: number;
   /** Called at the first request. */
-  read(): Promise<Content>;
+  read(): Promise<Encodings>;
 }
 
 export interface Documents {
@@ -177,11 +174,6 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
   };
 }
 
-const ACCEPTS = {
-  br: /\bbr\b(?!\s*;\s*q=0(\.0*)?(,|$))/,
-  gzip: /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/,
-};
-
 function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds = 0, read }: Page): Route {
   const content = lazy(read);
   return get(path, {
@@ -191,11 +183,7 @@ function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds =
     contentType,
     ...(cost && { cost }),
     async handle({ call }) {
-      const accepted = call.acceptEncoding;
-      const [encoding, bytes] = must(
-        (await content()).find(([encoding]) => encoding === "" || ACCEPTS[encoding].test(accepted)),
-        "a page without compression",
-      );
+      const [encoding, bytes] = chooseEncoding(await content(), call.acceptEncoding);
       call.header("Cache-Control", maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`);
       call.header("X-Content-Type-Options", "nosniff");
       if (contentType !== JSON_TYPE) {
@@ -209,7 +197,7 @@ function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds =
   });
 }
 
-/** Redirects `/` and `/docs` to the reference. Returns false for any other call. */
+/** Redirects `/docs`, and `/` where there is no terminal, to the reference. Returns false for any other call. */
 export function redirectToDocs(call: Call): boolean {
   const reads = call.method === "GET" || call.method === "HEAD";
   if (!reads || (call.path !== "/" && call.path !== DOCS_PATH)) return false;

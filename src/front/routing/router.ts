@@ -79,6 +79,12 @@ export class Router {
     throw new ApiError("NOT_FOUND");
   }
 
+  /** Answers a call that is no route's, at the cost of a read. */
+  answerFile(call: Call, answer: (call: Call) => void): void {
+    this.chargeAddress(call, DEFAULT_COST);
+    answer(call);
+  }
+
   /** `parameter`: still percent-encoded. */
   private run(call: Call, path: PathEndpoints, parameter: string): void {
     const endpoint = path.byMethod.get(call.method);

@@ -65,13 +65,13 @@ const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
     outgoing.on("error", reject);
   });
 
-test("/ and /docs lead to the API reference", async () => {
-  for (const path of ["/", "/docs"]) {
-    for (const method of ["GET", "HEAD"]) {
-      const response = await fetch(origin + path, { method, redirect: "manual" });
-      assert.deepEqual([response.status, response.headers.get("location")], [302, "/v1/docs"], method);
-    }
-    assert.equal((await fetch(origin + path)).status, 200);
+test("/docs leads to the API reference, and / is a page for browsers", async () => {
+  for (const method of ["GET", "HEAD"]) {
+    const response = await fetch(`${origin}/docs`, { method, redirect: "manual" });
+    assert.deepEqual([response.status, response.headers.get("location")], [302, "/v1/docs"], method);
+    const page = await fetch(`${origin}/`, { method });
+    assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"], method);
   }
+  assert.equal((await fetch(`${origin}/docs`)).status, 200);
   assert.equal((await fetch(`${origin}/docs`, { method: "POST" })).status, 404);
 });

@@ -1,0 +1,27 @@
+import "../styles/index.css";
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { openPreview } from "../order-form/form-state.ts";
+import { openMarginSetting } from "../state/leverage.ts";
+import { openMarketFeed } from "../state/market-feed.ts";
+import { openMarkets, priceDecimals, symbol, ticker } from "../state/markets.ts";
+import { text } from "../text/catalogue.ts";
+import { price } from "../text/format.ts";
+import { App } from "./app.tsx";
+import { openNotices } from "./notices.ts";
+
+/** The entry of the terminal: opens the streams and draws the page. */
+
+openMarketFeed();
+openMarginSetting();
+openPreview();
+openNotices();
+void openMarkets();
+
+effect(() => {
+  const last = ticker.value?.lastPrice ?? ticker.value?.markPrice;
+  if (last != null) document.title = text.title(price(last, priceDecimals.value), symbol.value);
+});
+
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -1,0 +1,29 @@
+import { lastSequence, link, roundTripMs } from "../state/connection.ts";
+import { text } from "../text/catalogue.ts";
+import { fixed } from "../text/format.ts";
+
+/** The state of the connection, and where the chart comes from. */
+export function StatusLine() {
+  const state = link.value;
+  const name = state === "OPEN" ? text.live : state === "LOST" ? text.lost : text.connectingShort;
+  return (
+    <footer class="status">
+      <span class={`light ${state.toLowerCase()}`} role="status">
+        {name}
+      </span>
+      <span>
+        {text.roundTrip}{" "}
+        <span class="num">{roundTripMs.value === null ? "–" : `${fixed(roundTripMs.value, 1)} ms`}</span>
+      </span>
+      <span title={text.sequenceHint}>
+        {text.sequence} <span class="num">{lastSequence.value}</span>
+      </span>
+      <span class="end">
+        <a href="/v1/docs">{text.apiReference}</a>{" "}
+        <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
+          {text.chartCredit}
+        </a>
+      </span>
+    </footer>
+  );
+}

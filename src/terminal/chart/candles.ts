@@ -1,0 +1,107 @@
+import type { Kline, KlinesQuery } from "../../client/types.ts";
+import { Feed, publicClient } from "../state/connection.ts";
+
+/** Candles of one market and interval: the latest ones, older ones on demand, and the current one as it grows. */
+
+export type Interval = KlinesQuery["interval"];
+export const INTERVALS: readonly Interval[] = [
+  ...(["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h"] as const),
+  ...(["6h", "8h", "12h", "1d", "3d", "1w", "1M"] as const),
+];
+
+const PAGE = 500;
+
+export interface CandleHandlers {
+  /** All candles so far, oldest first. */
+  onLoad(candles: readonly Kline[]): void;
+  /** A candle at the end has changed or begun. */
+  onUpdate(candle: Kline): void;
+  onFault(message: string): void;
+}
+
+export class Candles {
+  readonly all: Kline[] = [];
+  private readonly symbol: string;
+  private readonly interval: Interval;
+  private readonly handlers: CandleHandlers;
+  private feed: Feed | null = null;
+  private isClosed = false;
+  private isLoading = false;
+  private hasAll = false;
+
+  constructor(symbol: string, interval: Interval, handlers: CandleHandlers) {
+    this.symbol = symbol;
+    this.interval = interval;
+    this.handlers = handlers;
+    void this.open();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.feed?.close();
+  }
+
+  /** Loads a page of candles before the first one. */
+  async loadOlder(): Promise<void> {
+    const first = this.all[0];
+    if (first === undefined || this.isLoading || this.hasAll) return;
+    this.isLoading = true;
+    try {
+      const { data } = await publicClient.klines({ ...this.query(), endTime: first.openTime - 1 });
+      const older = data.filter((each) => each.openTime < first.openTime);
+      this.hasAll = older.length === 0;
+      if (this.isClosed || this.hasAll) return;
+      this.all.unshift(...older);
+      this.handlers.onLoad(this.all);
+    } catch {
+      // The next scroll asks again.
+    } finally {
+      this.isLoading = false;
+    }
+  }
+
+  private query(): KlinesQuery {
+    return { symbol: this.symbol, interval: this.interval, limit: PAGE };
+  }
+
+  private async open(): Promise<void> {
+    const { symbol, interval } = this;
+    await this.load();
+    if (this.isClosed) return;
+    this.feed = new Feed(publicClient, [{ channel: "klines", symbol, interval, priceType: "LAST" }], (message) => {
+      if (message.channel !== "klines") return;
+      // After a lost connection candles may be missing in between.
+      const last = this.all.at(-1);
+      const first = message.data[0];
+      if (
+        message.type === "SNAPSHOT" &&
+        last !== undefined &&
+        first !== undefined &&
+        first.openTime > last.closeTime + 1
+      )
+        void this.load();
+      else for (const candle of message.data) this.take(candle);
+    });
+  }
+
+  private async load(): Promise<void> {
+    try {
+      const { data } = await publicClient.klines(this.query());
+      if (this.isClosed) return;
+      this.all.length = 0;
+      this.all.push(...data);
+      this.hasAll = false;
+      this.handlers.onLoad(this.all);
+    } catch (error) {
+      if (!this.isClosed) this.handlers.onFault((error as Error).message);
+    }
+  }
+
+  private take(candle: Kline): void {
+    const last = this.all.at(-1);
+    if (last !== undefined && candle.openTime < last.openTime) return;
+    if (last !== undefined && candle.openTime === last.openTime) this.all[this.all.length - 1] = candle;
+    else this.all.push(candle);
+    this.handlers.onUpdate(candle);
+  }
+}

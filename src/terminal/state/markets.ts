@@ -1,0 +1,78 @@
+import { computed, type Signal, signal } from "@preact/signals";
+import type { Instrument, Ticker } from "../../client/types.ts";
+import { decimalsOf } from "../text/decimal.ts";
+import { Feed, publicClient } from "./connection.ts";
+
+/** All markets: their limits and tickers, and which one the page shows. */
+
+export const instruments = signal<readonly Instrument[]>([]);
+/** Why the markets could not be read; the page tries again. */
+export const marketsFault = signal<string | null>(null);
+export const symbol = signal("");
+
+export const instrument = computed<Instrument | null>(
+  () => instruments.value.find((each) => each.symbol === symbol.value) ?? null,
+);
+export const priceDecimals = computed(() => decimalsOf(instrument.value?.tickSize ?? "0.1"));
+export const quantityDecimals = computed(() => decimalsOf(instrument.value?.stepSize ?? "0.001"));
+
+const tickers = new Map<string, Signal<Ticker | null>>();
+
+export function tickerOf(name: string): Signal<Ticker | null> {
+  let ticker = tickers.get(name);
+  if (ticker === undefined) {
+    ticker = signal<Ticker | null>(null);
+    tickers.set(name, ticker);
+  }
+  return ticker;
+}
+
+/** Of the chosen market. */
+export const ticker = computed<Ticker | null>(() => tickerOf(symbol.value).value);
+
+export const decimalsOfMarket = (name: string): { price: number; quantity: number } => {
+  const found = instruments.value.find((each) => each.symbol === name);
+  return { price: decimalsOf(found?.tickSize ?? "0.1"), quantity: decimalsOf(found?.stepSize ?? "0.001") };
+};
+
+/** The name in the address bar: ?market=ETH-PERP. Null when there is none. */
+export const requestedMarket = (): string | null => new URLSearchParams(location.search).get("market");
+
+/** The market that the address asks for and that does not exist. */
+export const unknownMarket = signal<string | null>(null);
+
+export function chooseMarket(name: string): void {
+  if (name === symbol.peek()) return;
+  symbol.value = name;
+  unknownMarket.value = null;
+  history.replaceState(null, "", `?market=${encodeURIComponent(name)}`);
+}
+
+const RETRY_MS = 2_000;
+
+export async function openMarkets(): Promise<void> {
+  try {
+    const { data } = await publicClient.symbols();
+    instruments.value = data;
+    marketsFault.value = null;
+  } catch (error) {
+    marketsFault.value = (error as Error).message;
+    setTimeout(openMarkets, RETRY_MS);
+    return;
+  }
+  const names = instruments.value.map((each) => each.symbol);
+  const asked = requestedMarket();
+  if (asked !== null && !names.includes(asked)) unknownMarket.value = asked;
+  symbol.value = asked !== null && names.includes(asked) ? asked : (names[0] ?? "");
+  document.title = `perpd · ${symbol.value}`;
+  const channels = names.map((name) => ({ channel: "ticker", symbol: name, updateMs: 250 }) as const);
+  new Feed(publicClient, [{ channel: "symbols" }, ...channels], (message) => {
+    if (message.channel === "ticker") tickerOf(message.symbol).value = message.data;
+    if (message.channel === "symbols") mergeInstruments(message.data);
+  });
+}
+
+function mergeInstruments(changed: readonly Instrument[]): void {
+  const byName = new Map(changed.map((each) => [each.symbol, each]));
+  instruments.value = instruments.value.map((each) => byName.get(each.symbol) ?? each);
+}

@@ -1,0 +1,140 @@
+import type { Order } from "../../client/types.ts";
+import { closedOrders, openOrders } from "../state/account.ts";
+import { chooseMarket, decimalsOfMarket } from "../state/markets.ts";
+import { cancelAll, cancelOrder } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { dayAndClock, price, words } from "../text/format.ts";
+import { type Column, Table } from "./table.tsx";
+
+const TIME: Column<Order> = { title: text.time, cell: ({ createdAt }) => dayAndClock(createdAt) };
+
+const MARKET: Column<Order> = {
+  title: text.market,
+  cell: ({ symbol, side }) => (
+    <button
+      type="button"
+      class={`market-link ${side === "SELL" ? "short" : "long"}`}
+      onClick={() => chooseMarket(symbol)}
+    >
+      {symbol}
+    </button>
+  ),
+};
+
+const SIDE: Column<Order> = {
+  title: text.side,
+  cell: ({ side }) => <span class={side === "BUY" ? "up" : "down"}>{side === "BUY" ? text.buy : text.sell}</span>,
+};
+
+const TYPE: Column<Order> = {
+  title: text.type,
+  cell: ({ type, postOnly, displayQuantity, timeInForce }) => {
+    const tags = [
+      postOnly && text.postOnly,
+      displayQuantity !== null && text.iceberg,
+      timeInForce !== "GTC" && timeInForce,
+    ];
+    return (
+      <>
+        {text.kinds[type]} <span class="sub inline">{tags.filter(Boolean).join(" · ")}</span>
+      </>
+    );
+  },
+};
+
+const QUANTITY: Column<Order> = {
+  title: text.filledOfSize,
+  isNumber: true,
+  cell: ({ filledQuantity, quantity, closePosition }) =>
+    closePosition ? text.wholePosition : `${filledQuantity} / ${quantity}`,
+};
+
+const priceOf = (symbol: string, value: string | null): string => price(value, decimalsOfMarket(symbol).price);
+
+const PRICE: Column<Order> = {
+  title: text.price,
+  isNumber: true,
+  cell: (row) => (row.price === null ? text.atMarket : priceOf(row.symbol, row.price)),
+};
+
+const TRIGGER: Column<Order> = {
+  title: text.trigger,
+  isNumber: true,
+  cell: ({ symbol, triggerPrice, triggerBy, callbackRate }) => (
+    <>
+      {priceOf(symbol, triggerPrice)}
+      {triggerBy !== null && (
+        <span class="sub">
+          {text.triggerSources[triggerBy]}
+          {callbackRate === null ? "" : ` ${Number(callbackRate) * 100}%`}
+        </span>
+      )}
+    </>
+  ),
+};
+
+const REDUCE_ONLY: Column<Order> = {
+  title: text.reduceOnly,
+  cell: ({ reduceOnly }) => (reduceOnly ? text.yes : text.no),
+};
+
+const OPEN_COLUMNS: readonly Column<Order>[] = [
+  ...[TIME, MARKET, SIDE, TYPE, PRICE, QUANTITY, TRIGGER, REDUCE_ONLY],
+  {
+    title: text.actions,
+    cell: (order) => (
+      <button
+        type="button"
+        class="mini"
+        aria-label={text.cancelOrder(order.orderId)}
+        onClick={() => void cancelOrder(order)}
+      >
+        {text.cancel}
+      </button>
+    ),
+  },
+];
+
+const CLOSED_COLUMNS: readonly Column<Order>[] = [
+  { title: text.time, cell: ({ updatedAt }) => dayAndClock(updatedAt) },
+  ...[MARKET, SIDE, TYPE, PRICE],
+  { title: text.averagePrice, isNumber: true, cell: ({ symbol, avgPrice }) => priceOf(symbol, avgPrice) },
+  ...[QUANTITY, TRIGGER],
+  { title: text.fee, isNumber: true, cell: ({ fee }) => fee },
+  {
+    title: text.status,
+    cell: ({ status, reason }) => (
+      <>
+        {words(status)} <span class="sub inline">{reason === null ? "" : words(reason)}</span>
+      </>
+    ),
+  },
+];
+
+const keyOf = ({ orderId }: Order): string => orderId;
+
+export function OpenOrders() {
+  const rows = openOrders.value;
+  return (
+    <>
+      {rows.length > 0 && (
+        <button type="button" class="mini above" onClick={() => void cancelAll()}>
+          {text.cancelAll}
+        </button>
+      )}
+      <Table caption={text.openOrders} columns={OPEN_COLUMNS} rows={rows} keyOf={keyOf} empty={text.noOpenOrders} />
+    </>
+  );
+}
+
+export function OrderHistory() {
+  return (
+    <Table
+      caption={text.orderHistory}
+      columns={CLOSED_COLUMNS}
+      rows={closedOrders.value}
+      keyOf={keyOf}
+      empty={text.noOrderHistory}
+    />
+  );
+}

@@ -1,0 +1,115 @@
+import type { Position } from "../../client/types.ts";
+import { pnlOf, positions } from "../state/account.ts";
+import { chooseMarket, decimalsOfMarket, tickerOf } from "../state/markets.ts";
+import { closePosition } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
+import { type Column, Table } from "./table.tsx";
+
+const mark = ({ symbol, markPrice }: Position): string | null => tickerOf(symbol).value?.markPrice ?? markPrice;
+
+/** How far the mark is from the liquidation price, as a share of the mark. */
+function distance(position: Position): number | null {
+  const now = Number(mark(position) ?? 0);
+  return position.liquidationPrice === null || now === 0 ? null : Math.abs(Number(position.liquidationPrice) / now - 1);
+}
+
+const COLUMNS: readonly Column<Position>[] = [
+  {
+    title: text.market,
+    cell: ({ symbol, side, leverage, marginMode }) => (
+      <>
+        <button
+          type="button"
+          class={`market-link ${side === "SHORT" ? "short" : "long"}`}
+          onClick={() => chooseMarket(symbol)}
+        >
+          {symbol}
+        </button>{" "}
+        <span class="tag">
+          {marginMode === "CROSS" ? text.cross : text.isolated} {leverage}×
+        </span>
+      </>
+    ),
+  },
+  {
+    title: text.size,
+    isNumber: true,
+    cell: ({ symbol, side, size }) => (
+      <span class={side === "SHORT" ? "down" : "up"}>
+        {side === "SHORT" ? "−" : ""}
+        {size} {symbol.replace(/-PERP$/, "")}
+      </span>
+    ),
+  },
+  { title: text.value, isNumber: true, cell: (row) => usd(Number(row.size) * Number(mark(row) ?? 0)) },
+  { title: text.entry, isNumber: true, cell: (row) => price(row.entryPrice, decimalsOfMarket(row.symbol).price) },
+  { title: text.mark, isNumber: true, cell: (row) => price(mark(row), decimalsOfMarket(row.symbol).price) },
+  {
+    title: text.liquidationShort,
+    isNumber: true,
+    cell: (row) => (
+      <>
+        <span class="warn">{price(row.liquidationPrice, decimalsOfMarket(row.symbol).price)}</span>
+        <span class="sub">{distance(row) === null ? "" : `${fixed(100 * (distance(row) ?? 0), 1)}%`}</span>
+      </>
+    ),
+  },
+  { title: text.margin, isNumber: true, cell: (row) => usd(row.isolatedMargin ?? row.initialMargin) },
+  {
+    title: text.pnl,
+    isNumber: true,
+    cell: (row) => {
+      const pnl = pnlOf(row);
+      const margin = Number(row.initialMargin);
+      return (
+        <>
+          <span class={tone(pnl)}>{signed(pnl)}</span>
+          <span class={`sub ${tone(pnl)}`}>{margin === 0 ? "" : percent(pnl / margin)}</span>
+        </>
+      );
+    },
+  },
+  {
+    title: text.funding,
+    isNumber: true,
+    cell: (row) => <span class={tone(row.cumulativeFunding)}>{signed(row.cumulativeFunding)}</span>,
+  },
+  { title: text.adl, cell: ({ adlRank }) => <AdlLights rank={adlRank} /> },
+  {
+    title: text.actions,
+    cell: ({ symbol }) => (
+      <button
+        type="button"
+        class="mini"
+        aria-label={text.closeAtMarket(symbol)}
+        onClick={() => void closePosition(symbol)}
+      >
+        {text.closeMarket}
+      </button>
+    ),
+  },
+];
+
+/** Five lights: more of them, earlier to be deleveraged. */
+function AdlLights({ rank }: { rank: number | null }) {
+  return (
+    <span class="adl" role="img" aria-label={text.adlRank(rank)} title={text.adlRank(rank)}>
+      {[1, 2, 3, 4, 5].map((light) => (
+        <i data-on={(rank !== null && light <= rank) || undefined} />
+      ))}
+    </span>
+  );
+}
+
+export function Positions() {
+  return (
+    <Table
+      caption={text.positions}
+      columns={COLUMNS}
+      rows={positions.value}
+      keyOf={({ symbol }) => symbol}
+      empty={text.noPositions}
+    />
+  );
+}

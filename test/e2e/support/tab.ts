@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A tab whose console errors, uncaught errors and violations of the security policy fail the test. */
+export class Tab {
+  readonly page: Page;
+  readonly faults: string[] = [];
+  /** Errors that the test causes itself, such as a lost connection. */
+  expected: RegExp | null = null;
+
+  private constructor(page: Page) {
+    this.page = page;
+    const note = (fault: string): void => {
+      if (this.expected?.test(fault) !== true) this.faults.push(fault);
+    };
+    page.on("console", (message) => message.type() === "error" && note(message.text()));
+    page.on("pageerror", (error) => note(`uncaught: ${error.stack ?? error.message}`));
+  }
+
+  static async open(browser: Browser, url: string, size = { width: 1440, height: 900 }): Promise<Tab> {
+    const page = await browser.newPage({ viewport: size });
+    await page.addInitScript({ content: AXE });
+    await page.addInitScript({
+      content: `addEventListener("securitypolicyviolation", (event) =>
+        console.error("CSP report: " + event.violatedDirective + " " + event.blockedURI + " " + event.sourceFile));`,
+    });
+    const tab = new Tab(page);
+    await page.goto(url);
+    return tab;
+  }
+
+  /** Fails when something was written to the console, or a policy was violated, since the page was opened. */
+  assertClean(): void {
+    assert.deepEqual(this.faults, []);
+  }
+
+  /** The rules of axe-core that the page violates, with the elements. */
+  async axe(): Promise<string[]> {
+    const { violations } = (await this.page.evaluate("axe.run()")) as {
+      violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+    };
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
+  }
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { CHROMIUM, openBrowser } from "../support/browser.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { Tab } from "../support/tab.ts";
+import { Operator, openTrader, type Trader } from "../support/trader.ts";
+import { until } from "../support/wait.ts";
+
+/** A person trades in Chromium on a real exchange. By role and accessible name only, and no policy is bypassed. */
+
+const options = { skip: CHROMIUM === null && "no Chromium is installed: the terminal was not tested" };
+
+let server: TestServer;
+let browser: Browser;
+let maker: Trader;
+let tab: Tab;
+let page: Page;
+
+before(async () => {
+  if (CHROMIUM === null) return;
+  server = await startServer();
+  const operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  await operator.setIndex("ETH-PERP", "3000");
+  maker = await openTrader(server, "1000000");
+  await maker.sell("5", "65010");
+  await maker.buy("5", "64990");
+  browser = await openBrowser();
+  tab = await Tab.open(browser, new URL("/", server.url).href);
+  ({ page } = tab);
+});
+after(async () => {
+  await browser?.close();
+  await server?.dispose();
+});
+
+const region = (name: string): Locator => page.getByRole("region", { name });
+const form = (): Locator => region("Place an order");
+const table = (name: string): Locator => page.getByRole("table", { name });
+const openTable = (name: string): Promise<void> => page.getByRole("tab", { name }).click();
+/** Waits until the page shows it: the first refusal of an element that never comes is its name. */
+const shows = (locator: Locator): Promise<void> => locator.first().waitFor({ timeout: 20_000 });
+
+async function fill(fields: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(fields)) await form().getByLabel(label, { exact: true }).fill(value);
+}
+
+test("the page shows a living market whose book is verified", options, async () => {
+  await shows(region("Order book").getByRole("button", { name: /^Ask 65,010\.0/ }));
+  await shows(region("Order book").getByRole("button", { name: /^Bid 64,990\.0/ }));
+  await shows(region("Order book").getByText("✓ verified"));
+  await shows(page.getByText("Live", { exact: true }));
+  await maker.sell("1", "65005");
+  await shows(region("Order book").getByRole("button", { name: /^Ask 65,005\.0/ }));
+  await maker.cancelAll("?side=SELL");
+  await maker.sell("5", "65010");
+  tab.assertClean();
+});
+
+test("Try it opens an account with test money", options, async () => {
+  await page.getByRole("banner").getByRole("button", { name: "Try it" }).click();
+  await shows(region("Account").getByText("100,000.00 USDC"));
+  tab.assertClean();
+});
+
+test("a market order opens a position, after the engine's dry run", options, async () => {
+  await form().getByRole("button", { name: "Market" }).click();
+  await fill({ Size: "0.02" });
+  await shows(form().getByText("1,300.20 USDC"));
+  // 0.05 % of 1,300.20.
+  await shows(form().getByText("0.6501 USDC"));
+  await form().getByRole("button", { name: "Buy 0.02 BTC" }).click();
+  await shows(page.getByText("Bought 0.02 BTC").first());
+  const row = table("Positions").getByRole("row").filter({ hasText: "BTC-PERP" });
+  await shows(row.getByRole("cell", { name: "0.02 BTC" }));
+  await shows(row.getByRole("cell", { name: "65,010.0" }));
+  tab.assertClean();
+});
+
+test("a click on the book fills the price, and a limit order rests until it is canceled", options, async () => {
+  await region("Order book")
+    .getByRole("button", { name: /^Bid 64,990\.0/ })
+    .click();
+  assert.equal(await form().getByLabel("Price", { exact: true }).inputValue(), "64990.0");
+  await fill({ Price: "64,000.00", Size: "0.05" });
+  await form().getByRole("button", { name: "Buy 0.05 BTC" }).click();
+  await openTable("Open orders");
+  const row = table("Open orders").getByRole("row").filter({ hasText: "64,000.0" });
+  await shows(row.getByRole("cell", { name: "0 / 0.05" }));
+  await row.getByRole("button", { name: /^Cancel order/ }).click();
+  await shows(page.getByText("No open orders."));
+  await openTable("Order history");
+  await shows(table("Order history").getByRole("cell", { name: /^Canceled/ }));
+  tab.assertClean();
+});
+
+test("a price between two ticks is refused in place, with the prices beside it", options, async () => {
+  await fill({ Price: "64000.12", Size: "0.05" });
+  await shows(form().getByText("Must be a multiple of 0.1."));
+  assert.ok(await form().getByRole("button", { name: "Enter an order" }).isDisabled());
+  await form().getByRole("button", { name: "Use 64000.1" }).click();
+  assert.equal(await form().getByLabel("Price", { exact: true }).inputValue(), "64000.1");
+  for (const nonsense of ["", "abc", "1e9", "-5", "0", "9".repeat(40)]) {
+    await fill({ Size: nonsense });
+    assert.ok(await form().getByRole("button", { name: "Enter an order" }).isDisabled(), nonsense);
+  }
+  await fill({ Size: "90000" });
+  // The engine's own words, before anything is sent.
+  await shows(form().getByText(/quantity/i));
+  await fill({ Price: "", Size: "" });
+  tab.assertClean();
+});
+
+test("a position is closed at market, and its profit is in the fills", options, async () => {
+  await openTable("Positions");
+  await table("Positions").getByRole("button", { name: "Close BTC-PERP at market" }).click();
+  await shows(page.getByText("No open positions."));
+  await openTable("Fills");
+  // 0.02 × (64,990 − 65,010)
+  await shows(table("Fills").getByRole("cell", { name: "−0.40" }));
+  tab.assertClean();
+});
+
+test("no rule of axe-core is violated, in either theme and at each size", options, async () => {
+  await openTable("Positions");
+  for (const [width, height] of [
+    [1440, 900],
+    [1024, 768],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    assert.deepEqual(await tab.axe(), [], `${width}`);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Light theme" }).click();
+  assert.deepEqual(await tab.axe(), []);
+  await page.getByRole("button", { name: "Light theme" }).click();
+  tab.assertClean();
+});
+
+test("a disconnected page says so, lets nobody trade, and goes on by itself", options, async () => {
+  await fill({ Price: "64000", Size: "0.01" });
+  tab.expected = /ERR_CONNECTION_REFUSED|WebSocket connection/;
+  await server.stop();
+  await shows(page.getByRole("alert").getByText(/connection to the exchange is lost/));
+  assert.ok(await form().getByRole("button", { name: "Buy 0.01 BTC" }).isDisabled());
+});
+
+test("the page and its files come from memory, with the headers that keep them and nothing else", options, async () => {
+  // The test before has stopped it.
+  await server.start();
+  const { origin } = new URL(server.url);
+  const main = await fetch(`${origin}/`);
+  const html = await main.text();
+  assert.equal(main.headers.get("cache-control"), "no-cache");
+  assert.equal(main.headers.get("vary"), "Accept-Encoding");
+  const policy = main.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;/);
+  assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/);
+  for (const name of ["x-content-type-options", "referrer-policy", "permissions-policy"])
+    assert.ok(main.headers.has(name), name);
+  const etag = main.headers.get("etag") ?? "";
+  const again = await fetch(`${origin}/`, { headers: { "If-None-Match": etag } });
+  assert.deepEqual([again.status, await again.text()], [304, ""]);
+  const named = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+  assert.ok(named.some((path) => path.endsWith(".js")) && named.some((path) => path.endsWith(".css")));
+  for (const path of named) {
+    const plain = await fetch(origin + path, { headers: { "Accept-Encoding": "identity" } });
+    const packed = await fetch(origin + path, { headers: { "Accept-Encoding": "br" } });
+    assert.match(plain.headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
+    assert.equal(packed.headers.get("content-encoding"), "br");
+    assert.equal(await packed.text(), await plain.text());
+  }
+  for (const path of ["/assets/none.js", "/assets/", "/index.html", "/assets/../package.json", "/nothing"]) {
+    const missing = await fetch(origin + path);
+    assert.equal(missing.status, 404, path);
+    assert.match(missing.headers.get("content-type") ?? "", /json/);
+  }
+  await until("the page to be live again", async () => (await fetch(`${server.url}/health/ready`)).ok);
+});
