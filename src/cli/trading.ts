@@ -56,6 +56,7 @@ function triedText(paint: Paint, tried: TriedOrder): string {
   const { fills, marginRequired, before } = tried;
   return [
     orderTable(paint, [{ ...tried, orderId: "-" }]),
+    ...legLines(tried),
     ...fills.map(({ quantity, price, fee }) => `  ${quantity} at ${price}, fee ${fee}`),
     `not placed; it would need ${marginRequired} of ${before.availableBalance} USDC available`,
   ].join("\n");
@@ -66,7 +67,15 @@ function placedText(paint: Paint, placed: PlacedOrder): string {
     ({ quantity, price, fee, feeAsset, liquidity }) =>
       `  ${quantity} at ${price}, fee ${fee} ${feeAsset} (${liquidity})`,
   );
-  return [orderTable(paint, [placed]), ...fills].join("\n");
+  return [orderTable(paint, [placed]), ...legLines(placed), ...fills].join("\n");
+}
+
+/** What fills of the order attach. */
+function legLines({ stopLoss, takeProfit }: Pick<Order, "stopLoss" | "takeProfit">): string[] {
+  const legs = [["stop", stopLoss] as const, ["take-profit", takeProfit] as const];
+  return legs.flatMap(([name, leg]) =>
+    leg === null ? [] : [`  then ${name} at ${leg.triggerPrice} (${leg.triggerBy}), ${leg.price ?? "market"}`],
+  );
 }
 
 export const amend: Command = {

@@ -355,7 +355,8 @@ test("amend changes price, quantity and trigger of an open order", async () => {
   assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
   const { orderId } = await alice.order("client:amended");
   assert.match(await out("amend", orderId, "--quantity", "0.2"), /amended .*LIMIT +60010 +0\.2 +0 +- +NEW/);
-  await out("amend", orderId, "--then-stop", "59000", "--then-take-profit", "70000");
+  const protectedText = await out("amend", orderId, "--then-stop", "59000", "--then-take-profit", "70000");
+  assert.match(protectedText, /then stop at 59000 \(MARK\), market\n {2}then take-profit at 70000 \(MARK\), market\n$/);
   await out("amend", orderId, "--display", "0.05", "--then-stop", "none");
   const { takeProfit, stopLoss } = await alice.order(orderId);
   assert.deepEqual([takeProfit?.triggerPrice, stopLoss], ["70000", null]);
