@@ -79,7 +79,8 @@ async function checkAddresses(proxy: RunningProxy): Promise<void> {
 
 /** Logs in with the key over a WebSocket. Returns whether the key is valid from the address. */
 async function authenticateSocket({ port, ca }: RunningProxy, localAddress: string, headers: object): Promise<boolean> {
-  const socket = new WebSocket(`wss://127.0.0.1:${port}/v1/ws`, { ca, localAddress, headers: { ...headers } });
+  const origin = `https://127.0.0.1:${port}`;
+  const socket = new WebSocket(`wss://127.0.0.1:${port}/v1/ws`, { ca, localAddress, origin, headers: { ...headers } });
   await once(socket, "open");
   const { "x-timestamp": timestamp, "x-signature": signature } = signed(key, "GET", "/ws");
   socket.send(JSON.stringify({ op: "auth", apiKey: key.apiKey, timestamp: Number(timestamp), signature }));
@@ -122,6 +123,11 @@ for (const program of ["nginx", "haproxy"] as const)
     assert.equal((await ask(session, "GET", "/v1/health/ready", {})).status, 200);
 
     const bearer = { authorization: `Bearer ${alice.token}`, "content-type": "application/json" };
+    for (const [origin, status] of [
+      [`https://localhost:${proxy.port}`, 200],
+      ["https://evil.example", 403],
+    ] as const)
+      assert.equal((await ask(session, "GET", "/v1/account/balance", { ...bearer, origin })).status, status, origin);
     const placed = await ask(session, "POST", "/v1/orders", bearer, JSON.stringify(ORDER));
     assert.equal(placed.status, 201, JSON.stringify(placed.body));
     await checkTrailers(proxy, session);
