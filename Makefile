@@ -1,5 +1,5 @@
 # The commands of CI. Node >= 20.15 and npm are the only requirements.
-.PHONY: run test check docs sbom bench crash fuzz help install build
+.PHONY: run test check docs pack sbom bench crash fuzz help install build
 
 ARGS ?=
 KILLS ?= 200
@@ -29,6 +29,9 @@ fuzz: build       ## randomised tests; make fuzz SEED=7 RUNS=1000 STAGES="simula
 
 docs: build       ## writes the pages of docs/reference from the declarations in the code
 	node dist/src/reference/main.js docs/reference
+
+pack: build       ## writes the packages perpd and perpd-client into dist, for npm install FILE
+	npm pack --silent --pack-destination dist . ./dist/client
 
 sbom:             ## lists the packages of a running exchange as CycloneDX; make sbom > sbom.json
 	@npm sbom --sbom-format cyclonedx --package-lock-only --omit dev

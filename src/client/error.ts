@@ -39,6 +39,13 @@ export class PerpdError extends Error {
   }
 }
 
+/** The HTTP response of a server that refused the handshake of a WebSocket. */
+export interface Rejection {
+  statusCode?: number;
+  headers: Record<string, string | string[] | undefined>;
+  setEncoding(encoding: "utf8"): AsyncIterable<string>;
+}
+
 /** Another client of the same key signed the same request in the same millisecond. Nothing was done: sign it again. */
 export const isSignatureReplay = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";

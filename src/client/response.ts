@@ -1,4 +1,4 @@
-import { PerpdError } from "./error.ts";
+import { PerpdError, type Rejection } from "./error.ts";
 import type { ErrorBody } from "./types.ts";
 
 /** Parses a JSON object; null for anything else. Every message of a perpd is a JSON object, errors included. */
@@ -47,13 +47,6 @@ export function notPerpdError(
 
 /** A perpd's error is far shorter. The bound stops reading a page that never ends. */
 const MAX_BODY_CHARS = 65_536;
-
-/** The HTTP response of a server that refused the handshake of a WebSocket. */
-export interface Rejection {
-  statusCode?: number;
-  headers: Record<string, string | string[] | undefined>;
-  setEncoding(encoding: "utf8"): AsyncIterable<string>;
-}
 
 /** The error for an HTTP response to a WebSocket handshake. Reads as much of the body as arrives. */
 export async function readRejection(url: URL, response: Rejection): Promise<PerpdError> {

@@ -1,6 +1,6 @@
-import { isSignatureReplay, PerpdError } from "./error.ts";
+import { isSignatureReplay, PerpdError, type Rejection } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
-import { isTransient, notPerpdError, parseObject, type Rejection, readRejection } from "./response.ts";
+import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
 import { jittered } from "./retry.ts";
 import type * as api from "./types.ts";
 

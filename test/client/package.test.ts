@@ -1,20 +1,22 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { writeClientPackage } from "../../src/reference/client-package.ts";
 
 /** Where package.json lies; the tests run from dist/test/client. */
 const TOP = fileURLToPath(new URL("../../../", import.meta.url));
 
 interface Manifest {
+  files: string[];
   exports: Record<string, string>;
   imports: Record<string, Record<string, string>>;
 }
-const { exports, imports } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as Manifest;
+const { exports, imports, files: packed } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as Manifest;
 
 /** All files and packages that a built file needs in order to run, on a platform of package.json. */
 function reach(entry: string, platform = "default"): { files: Set<string>; packages: Set<string> } {
@@ -69,12 +71,36 @@ test("perpd/ccxt contains no code of the server", () => {
   assert.deepEqual([...packages].filter((name) => !name.startsWith("node:")).toSorted(), ["ccxt"]);
 });
 
-test("a program that installs the package gets the client, the ccxt class and their types", (t) => {
+/** Their error codes are those of the schema in perpd-client, and all codes in perpd/client. */
+const NARROWER = ["MaxOrderSize", "BatchResult", "BatchResults"];
+
+/** TypeScript that compiles only if each type of perpd-client takes the values of its twin in perpd/client, and back. */
+function sameTypes(): string {
+  const text = readFileSync(join(TOP, "src/client/types.ts"), "utf8");
+  const names = [...text.matchAll(/^export (?:type|interface) (\w+)\b(?!<)/gm)].map(([, name]) => name);
+  assert.ok(names.length > 100);
+  const check = (name: string): string => {
+    const extend = NARROWER.includes(name) ? "Extends" : "Same";
+    return `export const ${name}: ${extend}<alone.${name}, whole.${name}> = true;`;
+  };
+  return [
+    'import type * as whole from "perpd/client";',
+    'import type * as alone from "perpd-client";',
+    "type Extends<A, B> = [A] extends [B] ? true : false;",
+    "type Same<A, B> = Extends<A, B> & Extends<B, A>;",
+    ...names.map(check),
+  ].join("\n");
+}
+
+test("a program that installs the package gets the client, the ccxt class and their types, also of the client alone", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-user-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(TOP, join(folder, "node_modules/perpd"));
-  symlinkSync(join(TOP, "node_modules/ccxt"), join(folder, "node_modules/ccxt"));
+  for (const name of ["ccxt", "ws"]) symlinkSync(join(TOP, "node_modules", name), join(folder, "node_modules", name));
+  const client = join(TOP, "dist/client");
+  await writeClientPackage(client);
+  symlinkSync(client, join(folder, "node_modules/perpd-client"));
   const use = `import type { Order } from "ccxt";
 import { perpd } from "perpd/ccxt";
 import { type ChannelRequest, PerpdClient, type NewOrder } from "perpd/client";
@@ -89,13 +115,40 @@ const exchange = new perpd({ apiKey: "k", secret: "s" });
 export const create: (amount: number) => Promise<Order> = (amount) =>
   exchange.createOrder("BTC/USDC:USDC", "market", "buy", amount);
 `;
+  const required = `import { type NewOrder, PerpdClient } from "perpd";
+import { type NewOrder as Same, PerpdClient as Alone } from "perpd-client";
+export const orders = (order: NewOrder): Same => order;
+export const clients = [PerpdClient, Alone].map((Client) => new Client({ baseUrl: "http://127.0.0.1:1/v1", retries: 0 }));
+// @ts-expect-error: prices are strings
+clients[0]?.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: 1, quantity: "1" });
+`;
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   writeFileSync(join(folder, "use.ts"), use);
+  writeFileSync(join(folder, "same.ts"), sameTypes());
+  writeFileSync(join(folder, "required.cts"), required);
   const tsc = join(TOP, "node_modules/typescript/bin/tsc");
   const flags = ["--strict", "--module", "nodenext", "--target", "es2023", "--skipLibCheck", "--types", ""];
-  const checked = spawnSync(process.execPath, [tsc, ...flags, "use.ts"], { cwd: folder, encoding: "utf8" });
+  const checked = spawnSync(process.execPath, [tsc, ...flags, "use.ts", "same.ts", "required.cts"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
   assert.equal(checked.status, 0, checked.stdout + checked.stderr);
   const run = 'import("./use.js").then(({ placed }) => placed).catch(({ message }) => console.log(message))';
   const ran = spawnSync(process.execPath, ["-e", run], { cwd: folder, encoding: "utf8" });
   assert.equal(ran.stdout, "fetch failed\n", ran.stderr);
+  const ask = 'require("./required.cjs").clients[1].time().catch(({ message }) => console.log(message))';
+  const asked = spawnSync(process.execPath, ["-e", ask], { cwd: folder, encoding: "utf8" });
+  assert.equal(asked.stdout, "fetch failed\n", asked.stderr);
+});
+
+test("npm pack takes the client for require, the examples and the documents", () => {
+  const { require: required, default: imported } = exports["."] as unknown as { require: object; default: string };
+  const wanted = [...Object.values(required), imported, "docs/README.md", "src/examples/trade.py"];
+  for (const path of wanted.map((each: string) => each.replace("./", ""))) {
+    assert.ok(existsSync(join(TOP, path)), path);
+    assert.ok(
+      packed.some((folder) => path.startsWith(`${folder}/`)),
+      path,
+    );
+  }
 });
