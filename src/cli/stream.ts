@@ -4,9 +4,9 @@ import type { BookDepth, ChannelMessage, ChannelRequest, KlinesQuery } from "../
 import { type Command, count, oneOf, text, UsageError, type Values } from "./command.ts";
 import { DONE, type Paint, signed } from "./terminal.ts";
 
-const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
-/** Public ones that follow all symbols when none is named. */
-const PUBLIC_OF_ALL = ["SYMBOLS"] as const;
+const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "TICKERS", "MARK-PRICE", "SYMBOLS", "KLINES"] as const;
+/** The others follow all symbols when none is named. */
+const OF_ONE_SYMBOL: readonly string[] = ["ORDERBOOK", "TICKER", "KLINES"];
 const PRIVATE = [
   "ORDERS",
   "FILLS",
@@ -21,11 +21,11 @@ const PRIVATE = [
 export const stream: Command = {
   name: "stream",
   usage: "CHANNEL [SYMBOL]",
-  summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PUBLIC_OF_ALL, ...PRIVATE].join(", ").toLowerCase()}`,
+  summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PRIVATE].join(", ").toLowerCase()}`,
   options: {
     depth: { argument: "N", description: "orderbook: levels of each side (default 5)" },
     interval: { argument: "I", description: "klines: 1s to 1M (default 1m)" },
-    price: { argument: "TYPE", description: "klines: last, mark or index prices (default last)" },
+    price: { argument: "TYPE", description: "klines: last, mark, index or premium (default last)" },
     count: { argument: "N", description: "end after N messages" },
   },
   isPublic: true,
@@ -67,16 +67,16 @@ function endWhenInterrupted(): void {
 }
 
 function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {
-  const word = oneOf("channel", name, [...PUBLIC, ...PUBLIC_OF_ALL, ...PRIVATE]);
+  const word = oneOf("channel", name, [...PUBLIC, ...PRIVATE]);
   const channel = word.toLowerCase() as ChannelRequest["channel"];
-  if (symbol === undefined && PUBLIC.some((each) => each === word)) throw new UsageError(`${channel} takes a SYMBOL`);
+  if (symbol === undefined && OF_ONE_SYMBOL.includes(word)) throw new UsageError(`${channel} takes a SYMBOL`);
   return {
     channel,
     ...(symbol !== undefined && { symbol }),
     ...(channel === "orderbook" && { depth: (count(values, "depth") ?? 5) as BookDepth }),
     ...(channel === "klines" && {
       interval: (text(values, "interval") ?? "1m") as KlinesQuery["interval"],
-      priceType: oneOf("--price", text(values, "price") ?? "last", ["LAST", "MARK", "INDEX"]),
+      priceType: oneOf("--price", text(values, "price") ?? "last", ["LAST", "MARK", "INDEX", "PREMIUM"]),
     }),
   };
 }
@@ -100,11 +100,17 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
           (row) =>
             `${at(row.time)}  ${row.symbol}  ${side(row.side, row.side.padEnd(4))} ${row.quantity} @ ${row.price}`,
         );
-      case "ticker": {
-        const { time, symbol, lastPrice, markPrice, bidPrice, askPrice, fundingRate } = message.data;
-        const prices = `last ${lastPrice ?? "-"}  mark ${markPrice ?? "-"}  ${bidPrice ?? "-"} / ${askPrice ?? "-"}`;
-        return [`${at(time)}  ${symbol}  ${prices}  funding ${fundingRate}`];
-      }
+      case "ticker":
+      case "tickers":
+        return [message.data].flat().map(({ time, symbol, lastPrice, markPrice, bidPrice, askPrice, fundingRate }) => {
+          const prices = `last ${lastPrice ?? "-"}  mark ${markPrice ?? "-"}  ${bidPrice ?? "-"} / ${askPrice ?? "-"}`;
+          return `${at(time)}  ${symbol}  ${prices}  funding ${fundingRate}`;
+        });
+      case "mark-price":
+        return message.data.map(({ time, symbol, markPrice, indexPrice, fundingRate }) => {
+          const prices = `mark ${markPrice ?? "-"}  index ${indexPrice ?? "-"}`;
+          return `${at(time ?? 0)}  ${symbol}  ${prices}  funding ${fundingRate}`;
+        });
       case "klines":
         return message.data.map(
           (row) =>

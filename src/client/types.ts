@@ -80,6 +80,7 @@ export type ApiKeyList = Static<typeof auth.ApiKeyList>;
 export type TradesQuery = Static<typeof market.TradesQuery>;
 export type KlinesQuery = Static<typeof market.KlinesQuery>;
 export type Ticker = Static<typeof market.Ticker>;
+export type MarkPrice = Static<typeof market.MarkPrice>;
 export type TickerList = Static<typeof market.TickerList>;
 export type Kline = Static<typeof market.Kline>;
 export type KlineList = Static<typeof market.KlineList>;
@@ -165,16 +166,17 @@ interface SymbolMessage<Channel, Row> extends StreamMessage {
   data: Row[];
 }
 
-/** Rows of an account, of all symbols when the subscription names none. */
-interface AccountMessage<Channel, Row> extends StreamMessage {
+/** Rows of all symbols when the subscription names none. */
+interface AnySymbolMessage<Channel, Row> extends StreamMessage {
   channel: Channel;
   symbol?: string;
   data: Row[];
 }
 
-export type TradesMessage = SymbolMessage<"trades", PublicTrade>;
-/** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. */
-export type LiquidationsMessage = SymbolMessage<"liquidations", PublicTrade>;
+/** Oldest first. */
+export type TradesMessage = AnySymbolMessage<"trades", PublicTrade>;
+/** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. Oldest first. */
+export type LiquidationsMessage = AnySymbolMessage<"liquidations", PublicTrade>;
 
 export interface TickerMessage extends StreamMessage {
   channel: "ticker";
@@ -183,12 +185,18 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
-/** Snapshot: all instruments, or the one that was named. Update: those whose status or limits have changed. */
-export interface SymbolsMessage extends StreamMessage {
-  channel: "symbols";
-  symbol?: string;
-  data: Instrument[];
+/** Snapshot: the tickers of all symbols. Update: those that have changed. */
+export interface TickersMessage extends StreamMessage {
+  channel: "tickers";
+  updateMs: TickerPaceMs;
+  data: Ticker[];
 }
+
+/** Snapshot: all symbols, or the one that was named. Update: those that have changed. */
+export type MarkPriceMessage = AnySymbolMessage<"mark-price", MarkPrice>;
+
+/** Snapshot: all instruments, or the one that was named. Update: those whose status or limits have changed. */
+export type SymbolsMessage = AnySymbolMessage<"symbols", Instrument>;
 
 /** The current candle, and the one before it when it has just closed. Empty before the first candle. */
 export interface KlinesMessage extends SymbolMessage<"klines", Kline> {
@@ -197,15 +205,15 @@ export interface KlinesMessage extends SymbolMessage<"klines", Kline> {
 }
 
 /** Snapshot: open orders, newest first. Update: orders that one transaction changed, closed ones included. */
-export type OrdersMessage = AccountMessage<"orders", Order>;
+export type OrdersMessage = AnySymbolMessage<"orders", Order>;
 /** Snapshot: the last 100. Update: those of one transaction. Oldest first. */
-export type FillsMessage = AccountMessage<"fills", Fill>;
+export type FillsMessage = AnySymbolMessage<"fills", Fill>;
 /** A closed position has the size "0". */
-export type PositionsMessage = AccountMessage<"positions", Position>;
+export type PositionsMessage = AnySymbolMessage<"positions", Position>;
 /** Snapshot: the last 100 closed positions. Update: those of one transaction. Oldest first. */
-export type PositionHistoryMessage = AccountMessage<"positions-history", ClosedPosition>;
+export type PositionHistoryMessage = AnySymbolMessage<"positions-history", ClosedPosition>;
 /** Snapshot: the last 100 payments. Update: those of one transaction. Oldest first. */
-export type FundingMessage = AccountMessage<"funding", FundingPayment>;
+export type FundingMessage = AnySymbolMessage<"funding", FundingPayment>;
 
 export interface BalanceMessage extends StreamMessage {
   channel: "balance";
@@ -231,6 +239,8 @@ export type ChannelMessage =
   | TradesMessage
   | LiquidationsMessage
   | TickerMessage
+  | TickersMessage
+  | MarkPriceMessage
   | KlinesMessage
   | OrdersMessage
   | FillsMessage

@@ -19,9 +19,13 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   orderbook:
     "The best `depth` levels of an order book: a snapshot, then deltas. The new quantity of a level replaces the old one; " +
     '"0" removes the level. All changes within `updateMs` come in one delta.',
-  trades: "The last hundred trades, then each new trade.",
-  liquidations: "Liquidations in the order book, and positions that the insurance fund or a counterparty took over.",
+  trades: "The last hundred trades of the symbol, or of all symbols together, then each new trade.",
+  liquidations:
+    "Liquidations in the order book, and positions that the insurance fund or a counterparty took over, of the symbol or of all.",
   ticker: "The whole ticker, when one of its values has changed, at most once in `updateMs`.",
+  tickers: "The tickers of all symbols, then those of which a value has changed, at most once in `updateMs`.",
+  "mark-price":
+    "Mark price, index price and funding rate of the symbol or of all symbols, then those that have changed, at most every 250 ms.",
   symbols:
     "The instruments as in `GET /market/symbols`, then each one whose status or limits have changed. A change of the status, of " +
     "its end or of a pending index price is sent at once. Changes of figures such as the open interest are sent once in a second.",

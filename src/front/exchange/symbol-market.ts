@@ -106,6 +106,7 @@ export class SymbolMarket {
   private updatedAt: TimeMs = 0;
 
   private ticker: Buffer | null = null;
+  private markPrice: Buffer | null = null;
   /** The minute of the cached ticker: the rolling 24 hours and the next funding time change without an event. */
   private tickerMinute = 0;
   private readonly books = new Map<number, Buffer>();
@@ -149,6 +150,7 @@ export class SymbolMarket {
     this.lastTicks = state.lastTicks;
     this.openInterestLots = state.openInterestLots;
     this.fundingRatePpb = state.fundingRatePpb;
+    this.markPrice = null;
     this.nextFundingTime = state.nextFundingTime;
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
@@ -194,11 +196,13 @@ export class SymbolMarket {
       this.nextFundingTime = event.nextFundingTime;
       this.isIndexStale = false;
       this.pendingIndexTicks = 0;
+      this.markPrice = null;
     } else if (event.type === FundingSettled.code) {
       // The new interval has no sample yet.
       this.fundingRatePpb = fundingRatePpb(this.instrument, 0);
       this.nextFundingTime = event.nextFundingTime;
       this.fundingRates.push(settledRate(event));
+      this.markPrice = null;
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
@@ -279,6 +283,24 @@ export class SymbolMarket {
     return this.ticker;
   }
 
+  /** Mark price, index price and funding as JSON text in UTF-8. It is cached, so it must not be changed. */
+  markPriceJson(now: TimeMs): Buffer {
+    if (this.markPrice === null || now >= this.nextFundingTime) {
+      const { instrument, markTicks, indexTicks, priceTime } = this;
+      this.markPrice = Buffer.from(
+        `{"symbol":"${instrument.symbol}","markPrice":${priceJson(instrument, markTicks)},` +
+          `"indexPrice":${priceJson(instrument, indexTicks)},${this.fundingFields(now)},` +
+          `"time":${priceTime === 0 ? "null" : priceTime}}`,
+      );
+    }
+    return this.markPrice;
+  }
+
+  private fundingFields(now: TimeMs): string {
+    const next = Math.max(this.nextFundingTime, nextFundingTime(now, this.instrument.fundingIntervalMs));
+    return `"fundingRate":"${printFixed(this.fundingRatePpb, PPB_DECIMALS)}","nextFundingTime":${next}`;
+  }
+
   private printTicker(now: TimeMs): string {
     const { instrument, day } = this;
     const [bid] = this.levels(BUY, 1);
@@ -300,9 +322,7 @@ export class SymbolMarket {
       `"priceChangePercent24h":"${printRatio(changeTicks * 100, openTicks, 4)}",` +
       `"volume24h":"${printQuantity(instrument, day.volumeLots)}","turnover24h":"${printBigQuanta(day.turnoverQuanta)}",` +
       `"openInterest":"${printQuantity(instrument, this.openInterestLots)}",` +
-      `"fundingRate":"${printFixed(this.fundingRatePpb, PPB_DECIMALS)}",` +
-      `"nextFundingTime":${Math.max(this.nextFundingTime, nextFundingTime(now, instrument.fundingIntervalMs))},` +
-      `"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
+      `${this.fundingFields(now)},"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
     );
   }
 }

@@ -16,8 +16,8 @@ import { requireCandles } from "../json/klines.ts";
 import type { Symbols } from "../routing/context.ts";
 
 /**
- * A channel in a subscribe or unsubscribe request. A field is null when the channel does not have it. In a private channel
- * a null instrument means all symbols; in an unsubscribe request null matches any value.
+ * A channel in a subscribe or unsubscribe request. A field is null when the channel does not have it. A null instrument
+ * means all symbols; in an unsubscribe request null matches any value.
  */
 export interface ChannelRequest {
   readonly channel: ChannelName;
@@ -38,6 +38,8 @@ const CHANNEL_INPUTS = {
   trades: new Input(CHANNELS.trades),
   liquidations: new Input(CHANNELS.liquidations),
   ticker: new Input(CHANNELS.ticker),
+  tickers: new Input(CHANNELS.tickers),
+  "mark-price": new Input(CHANNELS["mark-price"]),
   symbols: new Input(CHANNELS.symbols),
   klines: new Input(CHANNELS.klines),
   orders: new Input(CHANNELS.orders),
@@ -53,8 +55,13 @@ const CHANNEL_INPUTS = {
 /** Their snapshots read a page of the database, or list all open orders. */
 export const LIST_CHANNELS: readonly ChannelName[] = ["orders", "fills", "positions-history", "transfers", "funding"];
 
-/** The tokens of the REQUEST budget that a subscription costs, as the same data costs over REST. */
-export function snapshotWeight({ channel, depth }: ChannelRequest): number {
+/**
+ * The tokens of the REQUEST budget that a subscription costs, as the same data costs over REST. All symbols at once cost as
+ * much as each of them alone. `symbols`: their number.
+ */
+export function snapshotWeight(request: ChannelRequest, symbols: number): number {
+  const { channel, instrument, depth } = request;
+  if (instrument === null && !isPrivate(request)) return symbols * DEFAULT_COST.weight;
   const isLong = LIST_CHANNELS.includes(channel) || (depth ?? 0) > DEFAULT_BOOK_DEPTH;
   return (isLong ? PAGE_COST : DEFAULT_COST).weight;
 }
@@ -104,6 +111,7 @@ export function withDefaults(request: ChannelRequest): ChannelRequest {
     case "orderbook":
       return { ...request, depth: depth ?? DEFAULT_BOOK_DEPTH, updateMs: updateMs ?? DEFAULT_BOOK_PACE_MS };
     case "ticker":
+    case "tickers":
       return { ...request, updateMs: updateMs ?? DEFAULT_TICKER_PACE_MS };
     case "klines":
       return { ...request, priceType: priceType ?? "LAST" };

@@ -2,19 +2,26 @@ import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import { EXEC_LIQUIDATION } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import { toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
+import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import type { PositionTransferred, Traded } from "../../core/protocol/events.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type { History } from "../../store/history/history.ts";
 import type { MarketData } from "../exchange/market.ts";
-import type { SymbolMarket } from "../exchange/symbol-market.ts";
+import { RECENT_LIQUIDATIONS, RECENT_TRADES, type SymbolMarket } from "../exchange/symbol-market.ts";
+import { publicTradeJson } from "../json/market-json.ts";
 import type { OpenStream, Publish, Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { BookStream } from "./market/book-stream.ts";
 import { KlineStream } from "./market/kline-stream.ts";
+import { RowStream } from "./market/row-stream.ts";
 import { SymbolsStream } from "./market/symbols-stream.ts";
-import { TickerStream } from "./market/ticker-stream.ts";
-import { type TradeSource, TradeStream } from "./market/trade-stream.ts";
+import { newestOf, type TradeSource, TradeStream } from "./market/trade-stream.ts";
+
+/** The stream of all symbols, among those of each instrument id. */
+const ALL_SYMBOLS = -1;
+/** Prices come about once a second. */
+const MARK_PRICE_PACE_MS = 250;
 
 export interface PublicStreamsOptions {
   readonly engine: Engine;
@@ -34,7 +41,7 @@ export class PublicStreams {
   private readonly onFailure: (stream: Stream, thrown: unknown) => void;
   private readonly all = new Set<Stream>();
   private readonly books = new Set<BookStream>();
-  /** By instrument id, like liquidations. */
+  /** By instrument id or ALL_SYMBOLS, like liquidations. */
   private readonly trades = new Map<number, TradeStream>();
   private readonly liquidations = new Map<number, TradeStream>();
 
@@ -45,31 +52,44 @@ export class PublicStreams {
 
   /** Opens the stream of a public channel. */
   open(topic: string, request: ChannelRequest): OpenStream {
-    if (request.channel === "symbols") return this.openSymbols(topic, request);
-    const market = this.options.market.symbol(must(request.instrument, "symbol").id);
     switch (request.channel) {
       case "orderbook":
-        return this.openBook(topic, market, request);
+        return this.openBook(topic, request);
       case "trades":
-        return this.openTrades(topic, market);
+        return this.openTrades(topic, request);
       case "liquidations":
-        return this.openLiquidations(topic, market);
+        return this.openLiquidations(topic, request);
       case "ticker":
-        return this.openTicker(topic, market, request);
+      case "tickers":
+        return this.openTickers(topic, request);
+      case "mark-price":
+        return this.openMarkPrices(topic, request);
+      case "symbols":
+        return this.openSymbols(topic, request);
       case "klines":
-        return this.openKlines(topic, market, request);
+        return this.openKlines(topic, request);
       default:
         throw new Error(`${request.channel} is not a public channel`);
     }
   }
 
   applyTrade(event: MessageOf<typeof Traded>, { actorId, time, sequence }: ReleasedTransaction): void {
-    this.trades.get(actorId)?.add(toPublicTrade(event, time, sequence));
-    if (event.execType === EXEC_LIQUIDATION) this.liquidations.get(actorId)?.add(toPublicTrade(event, time, sequence));
+    const isLiquidation = event.execType === EXEC_LIQUIDATION && follows(this.liquidations, actorId);
+    if (!isLiquidation && !follows(this.trades, actorId)) return;
+    const trade = toPublicTrade(event, time, sequence);
+    this.add(this.trades, actorId, trade);
+    if (isLiquidation) this.add(this.liquidations, actorId, trade);
   }
 
   applyTransfer(event: MessageOf<typeof PositionTransferred>, { actorId, time, sequence }: ReleasedTransaction): void {
-    this.liquidations.get(actorId)?.add(toPublicTransfer(event, time, sequence));
+    if (follows(this.liquidations, actorId))
+      this.add(this.liquidations, actorId, toPublicTransfer(event, time, sequence));
+  }
+
+  private add(streams: ReadonlyMap<number, TradeStream>, instrumentId: number, trade: PublicTrade): void {
+    const text = publicTradeJson(this.options.market.symbol(instrumentId).instrument, trade);
+    streams.get(instrumentId)?.add(trade.sequence, text);
+    streams.get(ALL_SYMBOLS)?.add(trade.sequence, text);
   }
 
   /** Publishes what the last transactions have changed. Tickers and candles follow with flushAll(). */
@@ -83,8 +103,9 @@ export class PublicStreams {
     for (const stream of this.all) stream.flush();
   }
 
-  private openBook(topic: string, market: SymbolMarket, request: ChannelRequest): OpenStream {
+  private openBook(topic: string, request: ChannelRequest): OpenStream {
     const { publish, monotonic } = this.options;
+    const [market] = this.marketsOf(request);
     const depth = must(request.depth, "depth");
     const updateMs = must(request.updateMs, "updateMs");
     const stream = new BookStream(topic, market, depth, updateMs, publish, monotonic);
@@ -92,44 +113,76 @@ export class PublicStreams {
     return this.opened(stream, () => this.books.delete(stream));
   }
 
-  private openTrades(topic: string, market: SymbolMarket): OpenStream {
-    const recent = (limit: number) => market.recentTrades(limit);
-    return this.openTradesOf({ channel: "trades", instrument: market.instrument, recent }, topic, this.trades);
+  private openTrades(topic: string, request: ChannelRequest): OpenStream {
+    const recent = (market: SymbolMarket, limit: number) => market.recentTrades(limit);
+    return this.openTradesOf("trades", topic, request, this.trades, RECENT_TRADES, recent);
   }
 
-  private openLiquidations(topic: string, market: SymbolMarket): OpenStream {
-    const recent = (limit: number) => market.recentLiquidations(limit);
-    const source: TradeSource = { channel: "liquidations", instrument: market.instrument, recent };
-    return this.openTradesOf(source, topic, this.liquidations);
+  private openLiquidations(topic: string, request: ChannelRequest): OpenStream {
+    const recent = (market: SymbolMarket, limit: number) => market.recentLiquidations(limit);
+    return this.openTradesOf("liquidations", topic, request, this.liquidations, RECENT_LIQUIDATIONS, recent);
   }
 
-  private openTradesOf(source: TradeSource, topic: string, streams: Map<number, TradeStream>): OpenStream {
-    const { id } = source.instrument;
+  /** `kept`: how many trades of each symbol are in memory. Of all symbols together the stream shows no more. */
+  private openTradesOf(
+    channel: TradeSource["channel"],
+    topic: string,
+    request: ChannelRequest,
+    streams: Map<number, TradeStream>,
+    kept: number,
+    recent: (market: SymbolMarket, limit: number) => PublicTrade[],
+  ): OpenStream {
+    const { instrument } = request;
+    const markets = this.marketsOf(request);
+    const newest = (limit: number) => newestOf(markets, Math.min(limit, kept), recent);
+    const source: TradeSource = { channel, instrument, recent: newest };
+    const id = instrument?.id ?? ALL_SYMBOLS;
     const stream = new TradeStream(topic, source, this.options.publish);
     streams.set(id, stream);
     return this.opened(stream, () => streams.delete(id));
   }
 
-  private openTicker(topic: string, market: SymbolMarket, request: ChannelRequest): OpenStream {
-    const { publish, now, monotonic } = this.options;
+  private openTickers(topic: string, request: ChannelRequest): OpenStream {
+    const { now, publish, monotonic } = this.options;
+    const { channel, instrument } = request;
     const updateMs = must(request.updateMs, "updateMs");
-    return this.opened(new TickerStream(topic, market, updateMs, publish, now, monotonic));
+    const head = `${headOf(channel, instrument)},"updateMs":${updateMs}`;
+    const all = this.marketsOf(request);
+    const markets = instrument === null ? all : all[0];
+    const rowOf = (market: SymbolMarket) => market.tickerJson(now());
+    return this.opened(new RowStream(topic, { head, markets, updateMs, rowOf, publish, monotonic }));
   }
 
-  private openSymbols(topic: string, { instrument }: ChannelRequest): OpenStream {
-    const { engine, market, publish, now, monotonic } = this.options;
-    const instruments = instrument === null ? engine.instruments : [instrument];
-    const symbols = instruments.map(({ id }) => market.symbol(id));
-    return this.opened(new SymbolsStream(topic, instrument, symbols, publish, now, monotonic));
+  private openMarkPrices(topic: string, request: ChannelRequest): OpenStream {
+    const { now, publish, monotonic } = this.options;
+    const head = headOf(request.channel, request.instrument);
+    const markets = this.marketsOf(request);
+    const rowOf = (market: SymbolMarket) => market.markPriceJson(now());
+    return this.opened(
+      new RowStream(topic, { head, markets, updateMs: MARK_PRICE_PACE_MS, rowOf, publish, monotonic }),
+    );
   }
 
-  private openKlines(topic: string, market: SymbolMarket, request: ChannelRequest): OpenStream {
+  private openSymbols(topic: string, request: ChannelRequest): OpenStream {
+    const { publish, now, monotonic } = this.options;
+    const markets = this.marketsOf(request);
+    return this.opened(new SymbolsStream(topic, request.instrument, markets, publish, now, monotonic));
+  }
+
+  private openKlines(topic: string, request: ChannelRequest): OpenStream {
     const { history, engine, publish, monotonic } = this.options;
+    const [market] = this.marketsOf(request);
     const interval = must(request.interval, "interval");
     const priceType = must(request.priceType, "priceType");
     const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
     const stream = new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure);
     return this.opened(stream);
+  }
+
+  /** All symbols if the request names none. */
+  private marketsOf({ instrument }: ChannelRequest): readonly SymbolMarket[] {
+    const { market } = this.options;
+    return instrument === null ? market.symbols : [market.symbol(instrument.id)];
   }
 
   private opened(stream: Stream, onClose?: () => void): OpenStream {
@@ -141,3 +194,10 @@ export class PublicStreams {
     return { stream, close };
   }
 }
+
+const follows = (streams: ReadonlyMap<number, TradeStream>, instrumentId: number): boolean =>
+  streams.has(instrumentId) || streams.has(ALL_SYMBOLS);
+
+/** The first fields of a channel's messages. */
+const headOf = (channel: string, instrument: Instrument | null): string =>
+  instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;

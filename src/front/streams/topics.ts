@@ -9,11 +9,13 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
       return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
     case "trades":
     case "liquidations":
-      return `${channel}/${instrument?.id}`;
+    case "mark-price":
     case "symbols":
-      return `symbols/${instrument?.id ?? "all"}`;
+      return `${channel}/${instrument?.id ?? "all"}`;
     case "ticker":
       return `ticker/${instrument?.id}/${updateMs}`;
+    case "tickers":
+      return `tickers/${updateMs}`;
     case "klines":
       return `klines/${instrument?.id}/${interval}/${priceType}`;
     case "orders":

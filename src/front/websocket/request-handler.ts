@@ -182,7 +182,7 @@ export class RequestHandler {
 
   /** Subscribes to all of the channels, or to none when one of them is refused. */
   private subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
-    this.chargeChannels(connection, channels, snapshotWeight);
+    this.chargeChannels(connection, channels, (request) => snapshotWeight(request, this.symbols.all.length));
     const wanted = new Map<string, ChannelRequest>();
     for (const request of channels) wanted.set(topicOf(request, accountIdFor(request, connection.identity)), request);
     const topics = new Set([...connection.subscriptions.keys(), ...wanted.keys()]);

@@ -15,6 +15,13 @@ export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;
 
+const TickerPace = Type.Optional(
+  Type.Enum(TICKER_PACES_MS, {
+    default: DEFAULT_TICKER_PACE_MS,
+    description: "At most one message in this many milliseconds.",
+  }),
+);
+
 const ExactInteger = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 export const RequestId = Type.Union([ExactInteger, Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
   description: "Your own id of the request. The answer repeats it.",
@@ -61,7 +68,7 @@ const Resume = Type.Integer({
 const channel = <P extends TProperties>(name: string, fields: P) =>
   object({ channel: Type.Literal(name), ...fields, resume: Type.Optional(Resume) });
 
-/** To unsubscribe, leave an optional field out to match any value. */
+/** Without a symbol: all symbols. To unsubscribe, leave an optional field out to match any value. */
 export const CHANNELS = {
   orderbook: channel("orderbook", {
     symbol: SymbolName,
@@ -78,17 +85,11 @@ export const CHANNELS = {
       }),
     ),
   }),
-  trades: channel("trades", { symbol: SymbolName }),
-  liquidations: channel("liquidations", { symbol: SymbolName }),
-  ticker: channel("ticker", {
-    symbol: SymbolName,
-    updateMs: Type.Optional(
-      Type.Enum(TICKER_PACES_MS, {
-        default: DEFAULT_TICKER_PACE_MS,
-        description: "At most one message in this many milliseconds.",
-      }),
-    ),
-  }),
+  trades: channel("trades", { symbol: Type.Optional(SymbolName) }),
+  liquidations: channel("liquidations", { symbol: Type.Optional(SymbolName) }),
+  ticker: channel("ticker", { symbol: SymbolName, updateMs: TickerPace }),
+  tickers: channel("tickers", { updateMs: TickerPace }),
+  "mark-price": channel("mark-price", { symbol: Type.Optional(SymbolName) }),
   symbols: channel("symbols", { symbol: Type.Optional(SymbolName) }),
   klines: channel("klines", {
     symbol: SymbolName,

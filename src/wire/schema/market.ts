@@ -93,6 +93,19 @@ export const Ticker = object(
 );
 export const TickerList = listOf(Ticker, "All symbols.");
 
+const { markPrice, indexPrice, fundingRate, nextFundingTime } = Ticker.properties;
+export const MarkPrice = object(
+  {
+    symbol: SymbolName,
+    markPrice,
+    indexPrice,
+    fundingRate,
+    nextFundingTime,
+    time: nullable(Time("When the prices came. Null: there are none yet.")),
+  },
+  { description: "The prices of a symbol that trades do not make, and its funding." },
+);
+
 const Level = Type.Array(DecimalOut("Price, then quantity.", "65000.5"), { minItems: 2, maxItems: 2 });
 export const OrderBook = object(
   {

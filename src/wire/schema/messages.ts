@@ -2,7 +2,16 @@ import Type, { type TProperties } from "../../packages/typebox.ts";
 import { Balance, MarginCall, Position, Transfer } from "./account.ts";
 import { Permission } from "./auth.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
-import { Instrument, Kline, KlineInterval, KlinePriceType, OrderBook, PublicTrade, Ticker } from "./market.ts";
+import {
+  Instrument,
+  Kline,
+  KlineInterval,
+  KlinePriceType,
+  MarkPrice,
+  OrderBook,
+  PublicTrade,
+  Ticker,
+} from "./market.ts";
 import { Fill, Order } from "./orders.ts";
 import { ClosedPosition } from "./position-history.ts";
 import { FundingPayment } from "./risk.ts";
@@ -94,6 +103,7 @@ const { checksum, time, bids, asks } = OrderBook.properties;
 const symbol = { symbol: SymbolName };
 const anySymbol = { symbol: Type.Optional(SymbolName) };
 const oldestFirst = { description: "Oldest first." };
+const updateMs = Type.Integer({ minimum: 1, examples: [1000] });
 
 /** The messages of each channel. */
 export const STREAMS = {
@@ -107,14 +117,11 @@ export const STREAMS = {
     },
     { checksum, time, bids, asks },
   ),
-  trades: stream("trades", "UPDATE", symbol, { data: Type.Array(PublicTrade, oldestFirst) }),
-  liquidations: stream("liquidations", "UPDATE", symbol, { data: Type.Array(PublicTrade, oldestFirst) }),
-  ticker: stream(
-    "ticker",
-    "UPDATE",
-    { ...symbol, updateMs: Type.Integer({ minimum: 1, examples: [1000] }) },
-    { data: Ticker },
-  ),
+  trades: stream("trades", "UPDATE", anySymbol, { data: Type.Array(PublicTrade, oldestFirst) }),
+  liquidations: stream("liquidations", "UPDATE", anySymbol, { data: Type.Array(PublicTrade, oldestFirst) }),
+  ticker: stream("ticker", "UPDATE", { ...symbol, updateMs }, { data: Ticker }),
+  tickers: stream("tickers", "UPDATE", { updateMs }, { data: Type.Array(Ticker) }),
+  "mark-price": stream("mark-price", "UPDATE", anySymbol, { data: Type.Array(MarkPrice) }),
   symbols: stream("symbols", "UPDATE", anySymbol, { data: Type.Array(Instrument) }),
   klines: stream(
     "klines",

@@ -136,6 +136,8 @@ const PUBLIC_CHANNELS: Record<string, object> = {
   trades: { symbol: "BTC-PERP" },
   liquidations: { symbol: "BTC-PERP" },
   ticker: { symbol: "BTC-PERP" },
+  tickers: {},
+  "mark-price": {},
   symbols: {},
   klines: { symbol: "BTC-PERP", interval: "1m" },
 };

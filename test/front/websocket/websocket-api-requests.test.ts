@@ -52,10 +52,10 @@ test("an invalid message is refused with its code, and the socket stays open", a
       "BAD_COMBINATION",
       "channels.0.interval",
     ],
-    [unsubscribe({ channel: "trades" }), "MISSING_FIELD", "channels.0.symbol"],
+    [unsubscribe({ channel: "ticker" }), "MISSING_FIELD", "channels.0.symbol"],
     [unsubscribe({ channel: "klines", symbol: "BTC-PERP" }), "MISSING_FIELD", "channels.0.interval"],
     [subscribe({ channel: "orders", symbol: "DOGE-PERP" }), "UNKNOWN_SYMBOL", "channels.0.symbol"],
-    [subscribe(book(), { channel: "trades" }), "MISSING_FIELD", "channels.1.symbol"],
+    [subscribe(book(), { channel: "ticker" }), "MISSING_FIELD", "channels.1.symbol"],
     [subscribe(book({ symbol: "DOGE-PERP" })), "UNKNOWN_SYMBOL", "channels.0.symbol"],
     [subscribe(book({ symbol: 1 })), "BAD_TYPE", "channels.0.symbol"],
     [subscribe(book({ depth: "5" })), "BAD_VALUE", "channels.0.depth"],
@@ -181,6 +181,14 @@ test("subscriptions are charged to the address, and private ones to the account 
     { ...details, scope: "ACCOUNT", weight: 5, limit: 10, retryAfterMs: 100 },
   ]);
   assert.equal(opOf(subscribe(book({}))), "subscribed", "the account does not pay for public channels");
+  engine.time += 10_000;
+  const all = subscribe({ channel: "trades" }, { channel: "mark-price" });
+  for (let i = 0; i < 10; i++) assert.equal(opOf(all), "subscribed");
+  assert.deepEqual(
+    refusal(client.ask(all)[0]),
+    ["RATE_LIMITED", { ...details, weight: 4, retryAfterMs: 100 }],
+    "all symbols at once cost as much as each of them alone",
+  );
 });
 
 test("a large message is charged to the address by its size before it is read", async () => {

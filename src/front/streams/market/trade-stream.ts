@@ -5,15 +5,21 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
 
-/** The trades of a symbol that a stream publishes. */
-export interface TradeSource {
-  readonly channel: "trades" | "liquidations";
+export interface TradeOfSymbol {
   readonly instrument: Instrument;
-  /** The newest trades, at most `limit`, newest first. */
-  recent(limit: number): PublicTrade[];
+  readonly trade: PublicTrade;
 }
 
-/** Public trades of a symbol, oldest first: the last hundred in the snapshot, then each new one. */
+/** The trades that a stream publishes: of a symbol, or of all. */
+export interface TradeSource {
+  readonly channel: "trades" | "liquidations";
+  /** Null: all symbols. */
+  readonly instrument: Instrument | null;
+  /** The newest trades that are in memory, at most `limit`, newest first. */
+  recent(limit: number): TradeOfSymbol[];
+}
+
+/** Public trades, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
   /** Printed, but not published yet. */
@@ -21,8 +27,10 @@ export class TradeStream extends Stream {
   private pendingSequence = 0;
 
   constructor(topic: string, source: TradeSource, publish: Publish) {
+    const { channel, instrument } = source;
     const [last] = source.recent(1);
-    super(topic, `"channel":"${source.channel}","symbol":"${source.instrument.symbol}"`, last?.sequence ?? 0, publish);
+    const symbol = instrument === null ? "" : `,"symbol":"${instrument.symbol}"`;
+    super(topic, `"channel":"${channel}"${symbol}`, last?.trade.sequence ?? 0, publish);
     this.source = source;
   }
 
@@ -33,22 +41,23 @@ export class TradeStream extends Stream {
     this.sendSnapshot(subscriber, this.body(this.source.recent(SNAPSHOT_TRADES)));
   }
 
-  add(trade: PublicTrade): void {
-    this.pending.push(publicTradeJson(this.source.instrument, trade));
-    this.pendingSequence = trade.sequence;
+  /** `text`: the trade, printed. */
+  add(sequence: number, text: string): void {
+    this.pending.push(text);
+    this.pendingSequence = sequence;
   }
 
   /** One message with all missed trades. The market keeps trades even without subscribers. */
   protected override messagesAfter(sequence: number): string[] | null {
     if (sequence >= this.sequence) return super.messagesAfter(sequence);
     const known = this.source.recent(Number.POSITIVE_INFINITY);
-    const count = known.findIndex((trade) => trade.sequence <= sequence);
+    const count = known.findIndex(({ trade }) => trade.sequence <= sequence);
     if (count < 0) return null;
     return [this.messageText("UPDATE", this.sequence, sequence, this.body(known.slice(0, count)))];
   }
 
-  private body(newestFirst: PublicTrade[]): string {
-    const texts = newestFirst.map((trade) => publicTradeJson(this.source.instrument, trade));
+  private body(newestFirst: TradeOfSymbol[]): string {
+    const texts = newestFirst.map(({ instrument, trade }) => publicTradeJson(instrument, trade));
     return `"data":[${texts.reverse().join(",")}]`;
   }
 
@@ -58,4 +67,25 @@ export class TradeStream extends Stream {
     this.pending = [];
     this.publishUpdate("UPDATE", this.pendingSequence, `"data":[${data}]`);
   }
+}
+
+/** The newest trades of several symbols together, at most `limit`, newest first. `recent`: those of one symbol, likewise. */
+export function newestOf<Market extends { readonly instrument: Instrument }>(
+  markets: readonly Market[],
+  limit: number,
+  recent: (market: Market, limit: number) => readonly PublicTrade[],
+): TradeOfSymbol[] {
+  const heads = markets.map((market) => ({ instrument: market.instrument, trades: recent(market, limit), next: 0 }));
+  const merged: TradeOfSymbol[] = [];
+  while (merged.length < limit) {
+    let newest: (typeof heads)[number] | null = null;
+    for (const head of heads) {
+      if (head.next === head.trades.length) continue;
+      const { sequence } = head.trades[head.next];
+      if (newest === null || sequence > newest.trades[newest.next].sequence) newest = head;
+    }
+    if (newest === null) break;
+    merged.push({ instrument: newest.instrument, trade: newest.trades[newest.next++] });
+  }
+  return merged;
 }

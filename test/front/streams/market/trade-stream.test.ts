@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, SELL } from "../../../../src/core/base/enums.ts";
+import { BUY, EXEC_LIQUIDATION, SELL } from "../../../../src/core/base/enums.ts";
 import { Traded } from "../../../../src/core/protocol/events.ts";
 import type { Message } from "../../../../src/core/protocol/message-schema.ts";
 import type { Received } from "../../support/scripted-client.ts";
@@ -59,4 +59,46 @@ test("trades: earlier ones in the snapshot, then each once, in order", async () 
       ],
     },
   ]);
+});
+
+test("trades and liquidations of all symbols: together in the order of the log, printed once for all subscribers", async () => {
+  const { engine, hub, connect } = await open();
+  const trade = (tradeId: number, execType = 0): Message =>
+    make(Traded, { tradeId, takerSide: BUY, priceTicks: 100, quantityLots: 0, execType });
+  for (let i = 1; i <= 120; i++) engine.transaction(i % 3 === 0 ? ETH : BTC, trade(i));
+  engine.drain();
+  const client = connect();
+  const [subscribed, snapshot] = client.ask(subscribe({ channel: "trades" }));
+  assert.deepEqual(subscribed.channels, [{ channel: "trades" }]);
+  assert.deepEqual([snapshot.symbol, snapshot.sequence], [undefined, engine.sequence]);
+  const named = (rows: Received[]): string[] => rows.map(({ symbol, tradeId }) => `${symbol} ${tradeId}`);
+  assert.deepEqual(
+    named(snapshot.data),
+    Array.from({ length: 100 }, (_, i) => `${(i + 21) % 3 === 0 ? "ETH" : "BTC"}-PERP ${i + 21}`),
+  );
+  const others = [connect(), connect()];
+  for (const other of others) other.ask(subscribe({ channel: "trades" }, { channel: "liquidations" }));
+  const publishedBefore = hub.published.length;
+  const before = engine.sequence;
+  engine.transaction(ETH, trade(121));
+  const last = engine.transaction(BTC, trade(122, EXEC_LIQUIDATION));
+  engine.drain();
+  const [update] = client.take();
+  assert.deepEqual(
+    [update.prevSequence, update.sequence, ...named(update.data)],
+    [before, last, "ETH-PERP 121", "BTC-PERP 122"],
+  );
+  for (const other of others)
+    assert.deepEqual(
+      other.take().map(({ channel, data }) => [channel, ...named(data)]),
+      [
+        ["trades", "ETH-PERP 121", "BTC-PERP 122"],
+        ["liquidations", "BTC-PERP 122"],
+      ],
+    );
+  assert.equal(hub.published.length - publishedBefore, 2);
+  const [, missed] = connect().ask(subscribe({ channel: "trades", resume: before }));
+  assert.deepEqual([missed.type, ...named(missed.data)], ["UPDATE", "ETH-PERP 121", "BTC-PERP 122"]);
+  const [, unknown] = connect().ask(subscribe({ channel: "trades", resume: 1 }));
+  assert.equal(unknown.type, "SNAPSHOT");
 });
