@@ -54,6 +54,7 @@ export const DESCRIPTION = {
     fetchMarketLeverageTiers: true,
     fetchOrderWithClientOrderId: true,
     fetchPositionADLRank: true,
+    fetchPremiumIndexOHLCV: true,
     fetchTradingFee: true,
   },
   timeframes: Object.fromEntries(

@@ -168,8 +168,9 @@ export class PerpdMarketData extends PerpdParsers {
       return this.fetchPaginatedCallDeterministic("fetchOHLCV", symbol, since, limit, timeframe, single, MAX_LIMIT);
     const market = this.market(symbol);
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
-    // fetchMarkOHLCV() and fetchIndexOHLCV() pass their price type in `params.price`.
-    const priceType = this.safeStringUpper(params, "price");
+    // fetchMarkOHLCV(), fetchIndexOHLCV() and fetchPremiumIndexOHLCV() pass their price type in `params.price`.
+    const price = this.safeStringUpper(params, "price");
+    const priceType = price === "PREMIUMINDEX" ? "PREMIUM" : price;
     const others = this.timeRange(since, this.omit(params, "price"));
     const atMost = limit === undefined ? undefined : Math.min(limit, MAX_LIMIT);
     const query = { ...this.definedFields({ symbol: market.id, interval, priceType, limit: atMost }), ...others };

@@ -200,6 +200,8 @@ export type SymbolsMessage = AnySymbolMessage<"symbols", Instrument>;
 
 /** The current candle, and the one before it when it has just closed. Empty before the first candle. */
 export interface KlinesMessage extends SymbolMessage<"klines", Kline> {
+  /** Time of the symbol up to which the candles are complete. */
+  time: number;
   interval: KlinesQuery["interval"];
   priceType: NonNullable<KlinesQuery["priceType"]>;
 }

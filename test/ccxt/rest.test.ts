@@ -179,6 +179,11 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal(candles.at(-1)?.[4], (await maker.fetchMarkPrice(BTC)).markPrice);
     await assert.rejects(maker.fetchMarkOHLCV(BTC, "1s"), BadRequest);
   },
+  async fetchPremiumIndexOHLCV() {
+    const [candle] = await maker.fetchPremiumIndexOHLCV(BTC, "1d", undefined, 1);
+    assert.ok(Math.abs(candle?.[4] as number) < 0.1, "a share of the index price");
+    assert.equal(candle?.[5], 0);
+  },
   async fetchIndexOHLCV() {
     const candles = await maker.fetchIndexOHLCV(BTC, "1M", undefined, 1);
     assert.deepEqual(candles.at(-1)?.slice(1), [65000, 65000, 65000, 65000, 0]);

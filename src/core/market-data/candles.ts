@@ -1,8 +1,10 @@
+import { BUY, type Side } from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 
 /**
- * Trades make candles of one second, and aggregate() makes those of every other interval from them. Mark and index prices
- * make candles of one minute without volume.
+ * Trades make candles of one second, and aggregate() makes those of every other interval from them. Mark prices, index prices
+ * and samples of the funding premium make candles of one minute without volume. Those of the premium hold parts per billion
+ * of the index instead of ticks, and may be negative.
  *
  * Intervals follow UTC: weeks begin on Monday, months are calendar months, and three days count from the epoch. Only
  * intervals with a trade or price have a candle. fillGaps() adds flat ones for the others, as most exchanges do.
@@ -17,6 +19,9 @@ export interface Candle {
   /** BigInt because a busy day passes 2^53 quanta (9 billion USDC). */
   turnoverQuanta: bigint;
   trades: number;
+  /** Of the trades whose taker bought. */
+  takerBuyLots: QuantityLots;
+  takerBuyQuanta: bigint;
 }
 
 export const INTERVALS = [
@@ -43,8 +48,8 @@ export type Interval = (typeof INTERVALS)[number];
 export const OPEN_INTEREST_INTERVALS = ["5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"] as const;
 export type OpenInterestInterval = (typeof OPEN_INTEREST_INTERVALS)[number];
 
-/** Candles are made of trades, mark prices or index prices. */
-export const PRICE_TYPES = ["LAST", "MARK", "INDEX"] as const;
+/** Candles are made of trades, mark prices, index prices or samples of the funding premium. */
+export const PRICE_TYPES = ["LAST", "MARK", "INDEX", "PREMIUM"] as const;
 export type PriceType = (typeof PRICE_TYPES)[number];
 
 /** One symbol's candles of one kind. */
@@ -54,7 +59,7 @@ export interface CandleSeries {
   readonly interval: Interval;
 }
 
-/** Mark and index prices come about once a second, so a candle of a second would be one price. */
+/** The other prices come about once a second, so a candle of a second would be one price. */
 export const shortestInterval = (priceType: PriceType): Interval => (priceType === "LAST" ? "1s" : "1m");
 
 export const hasCandles = (priceType: PriceType, interval: Interval): boolean =>
@@ -118,6 +123,8 @@ export function flatCandle(openTime: TimeMs, priceTicks: PriceTicks): Candle {
     volumeLots: 0,
     turnoverQuanta: 0n,
     trades: 0,
+    takerBuyLots: 0,
+    takerBuyQuanta: 0n,
   };
 }
 
@@ -129,11 +136,20 @@ export function applyPrice(candle: Candle, priceTicks: PriceTicks): void {
 }
 
 /** Adds a trade of the candle's interval. Call it in the order of time, first on a flat candle at the first price. */
-export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
+export function applyTrade(
+  candle: Candle,
+  priceTicks: PriceTicks,
+  quantityLots: QuantityLots,
+  quanta: Quanta,
+  takerSide: Side,
+): void {
   applyPrice(candle, priceTicks);
   candle.volumeLots += quantityLots;
   candle.turnoverQuanta += BigInt(quanta);
   candle.trades++;
+  if (takerSide !== BUY) return;
+  candle.takerBuyLots += quantityLots;
+  candle.takerBuyQuanta += BigInt(quanta);
 }
 
 /**
@@ -156,21 +172,23 @@ export function aggregate(parts: Iterable<Readonly<Candle>>, interval: Interval)
     current.volumeLots += part.volumeLots;
     current.turnoverQuanta += part.turnoverQuanta;
     current.trades += part.trades;
+    current.takerBuyLots += part.takerBuyLots;
+    current.takerBuyQuanta += part.takerBuyQuanta;
   }
   return candles;
 }
 
 /**
  * One candle for each interval from that of `fromTime` to that of `toTime`. Intervals without a candle get a flat one at
- * the close before, without volume. `previousCloseTicks` is the close before `fromTime`; 0 = none, and then the result
- * begins with the first candle. The caller bounds the range.
+ * the close before, without volume. `previousCloseTicks` is the close before `fromTime`; null = none, and then the
+ * result begins with the first candle. The caller bounds the range.
  */
 export function fillGaps(
   candles: readonly Candle[],
   interval: Interval,
   fromTime: TimeMs,
   toTime: TimeMs,
-  previousCloseTicks: PriceTicks,
+  previousCloseTicks: PriceTicks | null,
 ): Candle[] {
   const filled: Candle[] = [];
   let closeTicks = previousCloseTicks;
@@ -183,7 +201,7 @@ export function fillGaps(
       filled.push(candle);
       closeTicks = candle.closeTicks;
       index++;
-    } else if (closeTicks > 0) {
+    } else if (closeTicks !== null) {
       filled.push(flatCandle(openTime, closeTicks));
     }
   }

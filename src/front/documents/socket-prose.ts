@@ -31,7 +31,7 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
     "its end or of a pending index price is sent at once. Changes of figures such as the open interest are sent once in a second.",
   klines:
     "The current candle, at most every 250 ms. At the end of its interval it comes once more with its final values. " +
-    "`priceType` selects its source: trades (LAST), mark prices or index prices.",
+    "`priceType` selects its source: trades (LAST), mark prices, index prices or the funding premium.",
   orders: "The open orders, then each order that a transaction has changed or closed.",
   fills: "The last hundred fills, then the fills of each transaction.",
   positions:

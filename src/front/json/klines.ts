@@ -1,4 +1,4 @@
-import { printBigQuanta, type TimeMs } from "../../core/base/units.ts";
+import { PPB_DECIMALS, printBigQuanta, printFixed, type TimeMs } from "../../core/base/units.ts";
 import {
   type Candle,
   type CandleSeries,
@@ -60,17 +60,25 @@ export function readKlines(
   const from = first?.openTime ?? asked;
   const last = Math.min(through, stepForward(interval, from, limit - 1));
   const traded = history.candles(series, { startTime: from, endTime: last, limit });
-  const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? 0);
+  const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? null);
   return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
 }
 
-export function klineJson(instrument: Instrument, interval: Interval, candle: Candle, time: TimeMs): string {
+export function klineJson(
+  instrument: Instrument,
+  { priceType, interval }: Omit<CandleSeries, "instrumentId">,
+  candle: Candle,
+  time: TimeMs,
+): string {
   const closeTime = closeTimeOf(interval, candle.openTime);
+  const price = (value: number): string =>
+    priceType === "PREMIUM" ? printFixed(value, PPB_DECIMALS) : printPrice(instrument, value);
   return (
-    `{"openTime":${candle.openTime},"closeTime":${closeTime},"open":"${printPrice(instrument, candle.openTicks)}",` +
-    `"high":"${printPrice(instrument, candle.highTicks)}","low":"${printPrice(instrument, candle.lowTicks)}",` +
-    `"close":"${printPrice(instrument, candle.closeTicks)}","volume":"${printQuantity(instrument, candle.volumeLots)}",` +
-    `"turnover":"${printBigQuanta(candle.turnoverQuanta)}","trades":${candle.trades},"closed":${closeTime < time}}`
+    `{"openTime":${candle.openTime},"closeTime":${closeTime},"open":"${price(candle.openTicks)}",` +
+    `"high":"${price(candle.highTicks)}","low":"${price(candle.lowTicks)}","close":"${price(candle.closeTicks)}",` +
+    `"volume":"${printQuantity(instrument, candle.volumeLots)}","turnover":"${printBigQuanta(candle.turnoverQuanta)}",` +
+    `"trades":${candle.trades},"takerBuyVolume":"${printQuantity(instrument, candle.takerBuyLots)}",` +
+    `"takerBuyTurnover":"${printBigQuanta(candle.takerBuyQuanta)}","closed":${closeTime < time}}`
   );
 }
 

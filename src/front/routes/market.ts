@@ -117,7 +117,7 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
       const series = { instrumentId: instrument.id, priceType, interval };
       const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
       const nextCursor = nextOpenTime === null ? null : String(nextOpenTime);
-      const rows = candles.map((candle) => klineJson(instrument, interval, candle, time));
+      const rows = candles.map((candle) => klineJson(instrument, series, candle, time));
       replyPage(call, { data: rows, nextCursor });
     },
   });

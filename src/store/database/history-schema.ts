@@ -66,8 +66,10 @@ export const CandleRecord = defineMessage(253, "CandleRecord", {
   closeTicks: "number",
   volumeLots: "number",
   trades: "number",
-  /** A BigInt in decimal. */
+  /** A BigInt in decimal, like takerBuyQuanta, which is "" in rows from before that field. */
   turnoverQuanta: "string",
+  takerBuyLots: "number",
+  takerBuyQuanta: "string",
 });
 export type CandleRecord = MessageOf<typeof CandleRecord>;
 

@@ -1,3 +1,4 @@
+import type { Side } from "../../core/base/enums.ts";
 import {
   aggregate,
   applyPrice,
@@ -27,6 +28,7 @@ export class CandleFold {
     LAST: new Map(),
     MARK: new Map(),
     INDEX: new Map(),
+    PREMIUM: new Map(),
   };
   /** By series: the newest candle. A candle that begins later cannot be in the table. */
   private readonly newest = new Map<string, Candle>();
@@ -35,12 +37,20 @@ export class CandleFold {
     this.table = table;
   }
 
-  trade(instrumentId: number, timeMs: number, priceTicks: number, quantityLots: number, quanta: number): void {
-    applyTrade(this.candleAt("LAST", instrumentId, timeMs, priceTicks), priceTicks, quantityLots, quanta);
+  trade(
+    instrumentId: number,
+    timeMs: number,
+    priceTicks: number,
+    quantityLots: number,
+    quanta: number,
+    takerSide: Side,
+  ): void {
+    applyTrade(this.candleAt("LAST", instrumentId, timeMs, priceTicks), priceTicks, quantityLots, quanta, takerSide);
   }
 
-  price(priceType: "MARK" | "INDEX", instrumentId: number, timeMs: number, priceTicks: number): void {
-    applyPrice(this.candleAt(priceType, instrumentId, timeMs, priceTicks), priceTicks);
+  /** `price`: in ticks, or a premium in parts per billion. */
+  price(priceType: Exclude<PriceType, "LAST">, instrumentId: number, timeMs: number, price: number): void {
+    applyPrice(this.candleAt(priceType, instrumentId, timeMs, price), price);
   }
 
   /** Adds the pending candles to the batch and forgets them. */
@@ -114,11 +124,12 @@ export const candleKey = ({ instrumentId, priceType, interval }: CandleSeries, o
 ];
 
 export function toCandle(record: CandleRecord): Candle {
-  const { openTime, openTicks, highTicks, lowTicks, closeTicks, volumeLots, trades } = record;
-  const turnoverQuanta = BigInt(record.turnoverQuanta);
-  return { openTime, openTicks, highTicks, lowTicks, closeTicks, volumeLots, turnoverQuanta, trades };
+  const { type: _, turnoverQuanta, takerBuyQuanta, ...candle } = record;
+  return { ...candle, turnoverQuanta: BigInt(turnoverQuanta), takerBuyQuanta: BigInt(takerBuyQuanta) };
 }
 
 function toRecord(candle: Candle): CandleRecord {
-  return { type: CandleRecord.code, ...candle, turnoverQuanta: candle.turnoverQuanta.toString() };
+  const { turnoverQuanta, takerBuyQuanta } = candle;
+  const sums = { turnoverQuanta: turnoverQuanta.toString(), takerBuyQuanta: takerBuyQuanta.toString() };
+  return { type: CandleRecord.code, ...candle, ...sums };
 }

@@ -1,4 +1,10 @@
-import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, isCustomer, OPERATOR_ACT } from "../../core/base/enums.ts";
+import {
+  EXEC_LIQUIDATION,
+  FIRST_CUSTOMER_ACCOUNT,
+  isCustomer,
+  OPERATOR_ACT,
+  type Side,
+} from "../../core/base/enums.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import {
@@ -121,6 +127,7 @@ export class HistoryFold {
       case PriceUpdated.code:
         this.candles.price("MARK", this.actorId, this.time, event.markTicks);
         this.candles.price("INDEX", this.actorId, this.time, event.indexTicks);
+        this.candles.price("PREMIUM", this.actorId, this.time, event.premiumPpb);
         this.openInterest.price(this.actorId, this.time, event);
         break;
       case PositionTransferred.code:
@@ -183,7 +190,7 @@ export class HistoryFold {
     const trade = toRecord(toPublicTrade(event, time, position.sequence));
     this.trades.append(this.batch, instrument.id, position, trade);
     if (event.execType === EXEC_LIQUIDATION) this.liquidations.append(this.batch, instrument.id, position, trade);
-    this.candles.trade(instrument.id, time, priceTicks, quantityLots, quanta);
+    this.candles.trade(instrument.id, time, priceTicks, quantityLots, quanta, event.takerSide as Side);
     this.openInterest.change(instrument.id, time, openInterestChange(event));
   }
 

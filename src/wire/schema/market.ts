@@ -33,7 +33,8 @@ export const TradesQuery = object({ symbol: SymbolName, ...listQuery });
 export const KlinePriceType = Type.Enum(PRICE_TYPES, {
   default: "LAST",
   description:
-    "The source of the candles. LAST: trades. MARK and INDEX: mark and index prices, without volume, for intervals from 1m on.",
+    "The source of the candles. LAST: trades. MARK and INDEX: mark and index prices. PREMIUM: the samples of the funding " +
+    "premium, as a share of the index price. All but LAST have no volume, and intervals from 1m on.",
 });
 export const KlineInterval = Type.Enum(INTERVALS, {
   description: "In UTC. Weeks begin on Monday; 1M is a calendar month.",
@@ -140,7 +141,9 @@ export const Kline = object(
     close: DecimalOut("Last price.", "65050"),
     volume: DecimalOut("Volume in the base asset.", "12.3"),
     turnover: DecimalOut("Turnover in the quote asset.", "800115"),
-    trades: Type.Integer({ minimum: 0, examples: [42] }),
+    trades: Type.Integer({ minimum: 0, description: "Number of trades.", examples: [42] }),
+    takerBuyVolume: DecimalOut("The part of the volume whose taker bought.", "7.1"),
+    takerBuyTurnover: DecimalOut("The part of the turnover whose taker bought.", "461857.5"),
     closed: Type.Boolean({
       description:
         "False while the interval runs, and until its last trade is on disk. A closed candle never changes again.",

@@ -127,7 +127,7 @@ export const STREAMS = {
     "klines",
     "UPDATE",
     { ...symbol, interval: KlineInterval, priceType: KlinePriceType },
-    { data: Type.Array(Kline, oldestFirst) },
+    { time: Time("Time of the symbol up to which the candles are complete."), data: Type.Array(Kline, oldestFirst) },
   ),
   orders: stream("orders", "UPDATE", anySymbol, { data: Type.Array(Order) }),
   fills: stream("fills", "UPDATE", anySymbol, { data: Type.Array(Fill, oldestFirst) }),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import {
   aggregate,
   applyTrade,
@@ -72,10 +73,11 @@ test("intervals tile time, and each is a whole number of seconds", () => {
 });
 
 /** The slow reference: candles of an interval made directly from the trades. */
-function fromTrades(trades: { time: number; ticks: number; lots: number }[], interval: Interval): Candle[] {
+function fromTrades(trades: { time: number; ticks: number; lots: number; side: Side }[], interval: Interval): Candle[] {
   const openTimes = new Set(trades.map((trade) => openTimeOf(interval, trade.time)));
   const groups = [...openTimes].map((at) => trades.filter((trade) => openTimeOf(interval, trade.time) === at));
-  return groups.map((group) => ({
+  const bought = groups.map((group) => group.filter(({ side }) => side === BUY));
+  return groups.map((group, i) => ({
     openTime: openTimeOf(interval, group[0].time),
     openTicks: group[0].ticks,
     highTicks: Math.max(...group.map((trade) => trade.ticks)),
@@ -84,6 +86,8 @@ function fromTrades(trades: { time: number; ticks: number; lots: number }[], int
     volumeLots: group.reduce((sum, trade) => sum + trade.lots, 0),
     turnoverQuanta: group.reduce((sum, trade) => sum + BigInt(trade.ticks * trade.lots), 0n),
     trades: group.length,
+    takerBuyLots: bought[i].reduce((sum, trade) => sum + trade.lots, 0),
+    takerBuyQuanta: bought[i].reduce((sum, trade) => sum + BigInt(trade.ticks * trade.lots), 0n),
   }));
 }
 
@@ -92,19 +96,20 @@ test("aggregated candles of seconds equal candles made from the trades", () => {
     afterMs: fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.integer({ min: 0, max: 40 * 86_400_000 })),
     ticks: fc.integer({ min: 1, max: 2 ** 24 }),
     lots: fc.integer({ min: 1, max: 2 ** 24 }),
+    side: fc.constantFrom<Side>(BUY, SELL),
   });
   fc.assert(
     fc.property(fc.constantFrom(...INTERVALS), fc.array(trade, { maxLength: 40 }), (interval, steps) => {
       let time = utc("2024-01-31T23:59:58.000");
-      const trades = steps.map(({ afterMs, ticks, lots }) => {
+      const trades = steps.map(({ afterMs, ...trade }) => {
         time += afterMs;
-        return { time, ticks, lots };
+        return { ...trade, time };
       });
       const seconds: Candle[] = [];
-      for (const { time, ticks, lots } of trades) {
+      for (const { time, ticks, lots, side } of trades) {
         const openTime = openTimeOf("1s", time);
         if (seconds.at(-1)?.openTime !== openTime) seconds.push(flatCandle(openTime, ticks));
-        applyTrade(seconds.at(-1) as Candle, ticks, lots, ticks * lots);
+        applyTrade(seconds.at(-1) as Candle, ticks, lots, ticks * lots, side);
       }
       const before = structuredClone(seconds);
       assert.deepEqual(aggregate(seconds, interval), fromTrades(trades, interval));
@@ -116,10 +121,11 @@ test("aggregated candles of seconds equal candles made from the trades", () => {
 
 test("turnover is exact past 2^53", () => {
   const candle = flatCandle(0, 1);
-  applyTrade(candle, 1, 1, Number.MAX_SAFE_INTEGER);
-  applyTrade(candle, 1, 1, Number.MAX_SAFE_INTEGER);
-  applyTrade(candle, 1, 1, 1);
+  applyTrade(candle, 1, 1, Number.MAX_SAFE_INTEGER, BUY);
+  applyTrade(candle, 1, 1, Number.MAX_SAFE_INTEGER, BUY);
+  applyTrade(candle, 1, 1, 1, SELL);
   assert.equal(candle.turnoverQuanta, 2n * BigInt(Number.MAX_SAFE_INTEGER) + 1n);
+  assert.equal(candle.takerBuyQuanta, 2n * BigInt(Number.MAX_SAFE_INTEGER));
 });
 
 test("gaps are flat at the close before them", () => {
@@ -134,9 +140,14 @@ test("gaps are flat at the close before them", () => {
     flat(4, 55),
   ]);
   assert.deepEqual(
-    fillGaps([candle], "1m", 0, 3 * minute, 0),
+    fillGaps([candle], "1m", 0, 3 * minute, null),
     [candle, flat(3, 55)],
     "no price before the first trade",
+  );
+  assert.deepEqual(
+    fillGaps([candle], "1m", minute, 2 * minute, -7),
+    [flat(1, -7), candle],
+    "a premium may be negative",
   );
   assert.deepEqual(
     fillGaps([candle], "1m", 3 * minute, 3 * minute, 55),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { BUY } from "../../../src/core/base/enums.ts";
 import { applyTrade, type Candle, flatCandle, openTimeOf } from "../../../src/core/market-data/candles.ts";
 import { Ticker24h } from "../../../src/core/market-data/ticker.ts";
 import { takeSeed } from "../support/seed.ts";
@@ -84,7 +85,7 @@ function minuteCandles(trades: Trade[]): Candle[] {
   for (const { time, ticks, lots } of trades) {
     const openTime = openTimeOf("1m", time);
     if (candles.at(-1)?.openTime !== openTime) candles.push(flatCandle(openTime, ticks));
-    applyTrade(candles.at(-1) as Candle, ticks, lots, ticks * lots);
+    applyTrade(candles.at(-1) as Candle, ticks, lots, ticks * lots, BUY);
   }
   return candles;
 }

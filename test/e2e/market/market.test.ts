@@ -291,6 +291,7 @@ function checkCandles(interval: Interval, candles: Kline[], trades: PublicTrade[
     assert.equal(candle.closeTime, nextTime - 1, what(candle));
     if (i > 0) assert.equal(candle.openTime, (candles[i - 1]?.closeTime ?? 0) + 1, `${what(candle)}: no gap`);
     const inside = trades.filter((trade) => trade.time >= openTime && trade.time < nextTime);
+    const bought = inside.filter(({ side }) => side === "BUY");
     counted += inside.length;
     const prices = inside.map((trade) => trade.price).sort((a, b) => Number(a) - Number(b));
     const expected: Omit<Kline, "openTime" | "closeTime" | "closed"> = {
@@ -301,6 +302,8 @@ function checkCandles(interval: Interval, candles: Kline[], trades: PublicTrade[
       volume: sum("0", ...inside.map((trade) => trade.quantity)),
       turnover: sum("0", ...inside.map((trade) => times(trade.price, trade.quantity))),
       trades: inside.length,
+      takerBuyVolume: sum("0", ...bought.map((trade) => trade.quantity)),
+      takerBuyTurnover: sum("0", ...bought.map((trade) => times(trade.price, trade.quantity))),
     };
     const { openTime: _, closeTime: __, closed, ...figures } = candle;
     assert.deepEqual(figures, expected, what(candle));
@@ -353,7 +356,8 @@ test("candles of mark and index prices have no volume, intervals from 1m, and su
   const klines = (priceType: string, more = "") =>
     nobody.get<KlineList>(`/market/klines?symbol=${symbol}&priceType=${priceType}&interval=1M${more}`);
   for (const price of ["150", "150.6", "149.7", "150.2"]) await operator.setIndex(symbol, price);
-  const shown = { open: "150", high: "150.6", low: "149.7", close: "150.2", volume: "0", turnover: "0", trades: 0 };
+  const noTrades = { volume: "0", turnover: "0", trades: 0, takerBuyVolume: "0", takerBuyTurnover: "0" };
+  const shown = { open: "150", high: "150.6", low: "149.7", close: "150.2", ...noTrades };
   const ofPrices = async (priceType: string, expected: object): Promise<void> => {
     const { data } = await klines(priceType);
     const { openTime, closeTime, ...figures } = data.at(-1) as Kline;
@@ -363,6 +367,7 @@ test("candles of mark and index prices have no volume, intervals from 1m, and su
   await ofPrices("INDEX", shown);
   // Without a trade the mark price is the index.
   await ofPrices("MARK", shown);
+  await ofPrices("PREMIUM", { open: "0", high: "0", low: "0", close: "0", ...noTrades });
   assert.deepEqual((await klines("LAST")).data, []);
   await alice.place({ symbol, side: "SELL", type: "LIMIT", price: "151", quantity: "1" });
   await bob.place({ symbol, side: "BUY", type: "LIMIT", price: "151", quantity: "1" });

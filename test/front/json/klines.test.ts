@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Compile } from "typebox/compile";
-import type { Candle } from "../../../src/core/market-data/candles.ts";
+import { type Candle, flatCandle } from "../../../src/core/market-data/candles.ts";
 import { klineJson, readKlines } from "../../../src/front/json/klines.ts";
 import { Kline } from "../../../src/wire/schema/market.ts";
 import { historyOf, traded } from "../support/candle-history.ts";
@@ -71,12 +71,19 @@ test("a candle is printed as JSON", () => {
     volumeLots: 1500,
     turnoverQuanta: 1_650_000n,
     trades: 3,
+    takerBuyLots: 1200,
+    takerBuyQuanta: 1_320_000n,
   };
-  const shown = JSON.parse(klineJson(BTC, "1m", candle, 6 * MINUTE)) as Record<string, unknown>;
+  const ofTrades = { priceType: "LAST", interval: "1m" } as const;
+  const shown = JSON.parse(klineJson(BTC, ofTrades, candle, 6 * MINUTE)) as Record<string, unknown>;
   assert.ok(Compile(Kline).Check(shown));
   assert.deepEqual(
     [shown.open, shown.high, shown.low, shown.close, shown.volume, shown.turnover, shown.closed],
     ["1", "1.2", "0.9", "1.1", "1.5", "1.65", true],
   );
-  assert.match(klineJson(BTC, "1m", candle, 6 * MINUTE - 1), /"closed":false/);
+  assert.deepEqual([shown.trades, shown.takerBuyVolume, shown.takerBuyTurnover], [3, "1.2", "1.32"]);
+  assert.match(klineJson(BTC, ofTrades, candle, 6 * MINUTE - 1), /"closed":false/);
+  const premium = { ...flatCandle(0, -12_500), highTicks: 0 };
+  const printed = JSON.parse(klineJson(BTC, { priceType: "PREMIUM", interval: "1m" }, premium, 0)) as typeof shown;
+  assert.deepEqual([printed.open, printed.high, printed.low], ["-0.0000125", "0", "-0.0000125"]);
 });

@@ -149,6 +149,8 @@ test("a ticker folds the described state, the past and every event since", async
     volumeLots: 2500,
     turnoverQuanta: 160_000_000_000n,
     trades: 4,
+    takerBuyLots: 0,
+    takerBuyQuanta: 0n,
   };
   const state = { indexTicks: 648000, markTicks: 648500, lastTicks: 645000, openInterestLots: 700 };
   const levels: Pick<SymbolSummary, "bids" | "asks"> = { bids: [[649990, 10]], asks: [[650010, 2000]] };

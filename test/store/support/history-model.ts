@@ -90,7 +90,8 @@ export class LogGenerator {
     const instrumentId = this.pick(INSTRUMENT_IDS);
     const live = this.live.get(instrumentId) as LiveOrder[];
     if (kind < 0.15) {
-      const price = { markTicks: 1 + this.int(99), indexTicks: 1 + this.int(99) };
+      const prices = { markTicks: 1 + this.int(99), indexTicks: 1 + this.int(99) };
+      const price = { ...prices, premiumPpb: this.int(99) - 50 };
       return this.logged(instrumentId, [event(PriceUpdated, price)]);
     }
     if (kind < 0.4 && live.length > 0) return this.logged(instrumentId, this.cancel(live));
@@ -228,7 +229,7 @@ export class HistoryModel {
   readonly removed: number[] = [];
   readonly transfers = new Map<number, payloads.Transfer>();
   private readonly allTrades: TradeRecord[] = [];
-  private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number }[] = [];
+  private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number; PREMIUM: number }[] = [];
   private keptSince = 0;
 
   get trades(): TradeRecord[] {
@@ -251,8 +252,8 @@ export class HistoryModel {
   apply({ sequence, time, actorId, events }: LoggedTransaction): void {
     for (const message of events) {
       if (message.type === PriceUpdated.code) {
-        const { markTicks, indexTicks } = message as MessageOf<typeof PriceUpdated>;
-        this.prices.push({ instrumentId: actorId, time, MARK: markTicks, INDEX: indexTicks });
+        const { markTicks, indexTicks, premiumPpb } = message as MessageOf<typeof PriceUpdated>;
+        this.prices.push({ instrumentId: actorId, time, MARK: markTicks, INDEX: indexTicks, PREMIUM: premiumPpb });
       }
       this.event(message as Event, sequence, time);
     }
@@ -266,7 +267,7 @@ export class HistoryModel {
   }
 
   private candlesOfPrices(
-    priceType: "MARK" | "INDEX",
+    priceType: Exclude<CandleSeries["priceType"], "LAST">,
     interval: CandleSeries["interval"],
     instrumentId: number,
   ): Candle[] {
@@ -286,7 +287,7 @@ export class HistoryModel {
 
   private candlesOfTrades({ instrumentId, interval }: CandleSeries): Candle[] {
     const candles = new Map<number, Candle>();
-    for (const { tradeId, time, priceTicks, quantityLots } of this.allTrades) {
+    for (const { tradeId, time, priceTicks, quantityLots, takerSide } of this.allTrades) {
       if (enums.idToInstrumentId(tradeId) !== instrumentId) continue;
       const openTime = openTimeOf(interval, time);
       const candle = candles.get(openTime) ?? flatCandle(openTime, priceTicks);
@@ -295,8 +296,12 @@ export class HistoryModel {
       candle.lowTicks = Math.min(candle.lowTicks, priceTicks);
       candle.closeTicks = priceTicks;
       candle.volumeLots += quantityLots;
-      candle.turnoverQuanta += BigInt(priceTicks * quantityLots * (QUANTA_PER_TICK_LOT[instrumentId] as number));
+      const quanta = BigInt(priceTicks * quantityLots * (QUANTA_PER_TICK_LOT[instrumentId] as number));
+      candle.turnoverQuanta += quanta;
       candle.trades++;
+      if (takerSide !== enums.BUY) continue;
+      candle.takerBuyLots += quantityLots;
+      candle.takerBuyQuanta += quanta;
     }
     return [...candles.values()];
   }

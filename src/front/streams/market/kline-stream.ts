@@ -35,6 +35,8 @@ export class KlineStream extends Stream {
   private text = "";
   private isShown = false;
   private readAt = 0;
+  /** The time of the symbol up to which the candles were read last. */
+  private shownTime: TimeMs = 0;
   /** One read at a time: the history may be late while a disk does not answer. */
   private isReading = false;
   /** latestChange() at the last read. */
@@ -106,20 +108,25 @@ export class KlineStream extends Stream {
   private publishChanges(sequence: number, time: TimeMs): void {
     const { series, market } = this;
     this.isShown = true;
+    this.shownTime = time;
     const changed: string[] = [];
     for (const candle of this.candlesUpTo(time)) {
-      const text = klineJson(market.instrument, series.interval, candle, time);
+      const text = klineJson(market.instrument, series, candle, time);
       if (candle.openTime === this.openTime && text === this.text) continue;
       this.openTime = candle.openTime;
       this.text = text;
       changed.push(text);
     }
     if (changed.length > 0)
-      this.publishUpdate("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
+      this.publishUpdate("UPDATE", Math.max(sequence, this.sequence), this.body(changed.join(",")));
   }
 
   private sendShown(): void {
-    this.sendAwaitedSnapshots(`"data":[${this.text}]`);
+    this.sendAwaitedSnapshots(this.body(this.text));
+  }
+
+  private body(candles: string): string {
+    return `"time":${this.shownTime},"data":[${candles}]`;
   }
 
   /** The current state of the candle published last, and the candles after it. */

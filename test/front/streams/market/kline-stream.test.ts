@@ -161,3 +161,23 @@ test("klines: while the history stands still, a stream waits for it once", async
   await nextTurn();
   assert.deepEqual((late.take().at(-1) as Received).data[0].trades, 1);
 });
+
+test("klines: each message has the time up to which its candles are complete", async () => {
+  const candles = [traded(START, 100)];
+  const exchange = await follow(candles);
+  const { engine, channels, client, connect } = exchange;
+  const told = async () => {
+    channels.tick();
+    await nextTurn();
+    const { type, time } = client.take().at(-1) as Received;
+    return [type, time];
+  };
+  assert.deepEqual(await told(), ["SNAPSHOT", START]);
+  engine.time = START + 700;
+  trade(exchange, candles, engine.time);
+  assert.deepEqual(await told(), ["UPDATE", START + 700]);
+  const late = connect();
+  late.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
+  const last = late.take().at(-1) as Received;
+  assert.deepEqual([last.type, last.time], ["SNAPSHOT", START + 700]);
+});
