@@ -12,6 +12,16 @@ import { type SocketRequest, socketRequests } from "./socket-requests.ts";
 
 const CHANNEL_NAMES = Object.keys(STREAMS) as ChannelName[];
 
+/** Where clients reach the WebSocket. */
+export interface SocketServer {
+  /** With the port, if that is not the usual one. */
+  readonly host: string;
+  readonly protocol: "ws" | "wss";
+}
+
+/** Of a document that was not requested from a server. */
+export const DEFAULT_SERVER: SocketServer = { host: "127.0.0.1:8080", protocol: "ws" };
+
 /** The AsyncAPI 3.0 document of the WebSocket. Trading requests take their texts and codes from `routes`. */
 export function asyncApiDocument(routes: readonly Route[], version: string): Json {
   const printer = new SchemaPrinter("ASYNCAPI");
@@ -39,19 +49,21 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
       tags: [{ name: "session" }, { name: "trading" }, { name: "streams" }],
     },
     defaultContentType: "application/json",
-    servers: {
-      exchange: {
-        host: "{host}",
-        protocol: "ws",
-        description: "This exchange.",
-        variables: { host: { default: "127.0.0.1:8080", description: "The host that sent this document." } },
-      },
-    },
+    servers: { exchange: { ...DEFAULT_SERVER, description: "This exchange." } },
     channels,
     operations,
     components: { schemas: printer.components() },
   };
 }
+
+/** The text of an asyncApiDocument() with another server. */
+export function withServer(text: string, { host, protocol }: SocketServer): string {
+  const { host: defaultHost, protocol: defaultProtocol } = DEFAULT_SERVER;
+  return text.replace(serverText(defaultHost, defaultProtocol), () => serverText(host, protocol));
+}
+
+const serverText = (host: string, protocol: string): string =>
+  `"exchange":{"host":${JSON.stringify(host)},"protocol":"${protocol}"`;
 
 /** order.cancelAll → orderCancelAll */
 const camel = (op: string): string => op.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());

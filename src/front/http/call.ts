@@ -35,10 +35,15 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   forwardedFor = "";
   /** Null: no X-Forwarded-For is believed. */
   proxies: TrustedProxies | null = null;
+  /** As it came: any text. */
   host = "";
   /** From a page of another site: it may only read public data. See Origins. */
   isForeign = false;
   ifNoneMatch = "";
+  /** Anybody may send it, too. */
+  forwardedProto = "";
+  /** This server encrypts the connection. */
+  isTls = false;
   /** The body. A handler gets it whole and valid UTF-8, and must not use it after it has returned. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;
@@ -66,6 +71,11 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
   /** The address at the other end of the connection: a client's or a proxy's. Only while the call is not done. */
   peerAddress(): string {
     return readAddressText(this.response.getRemoteAddressAsText());
+  }
+
+  /** Whether the client's connection is encrypted, by this server or before a trusted proxy. Only while the call is not done. */
+  isSecure(): boolean {
+    return this.isTls || (this.forwardedProto === "https" && this.proxies?.has(this.peerAddress()) === true);
   }
 
   /** Whether the connection began with a header of the PROXY protocol, version 2. */

@@ -79,6 +79,9 @@ function readHeader(name: string, value: string): void {
       head.transferEncodings++;
       head.transferEncoding = value;
       break;
+    case "x-forwarded-proto":
+      reading.forwardedProto = value;
+      break;
     case "x-forwarded-for":
       // Several of them are one list.
       reading.forwardedFor += reading.forwardedFor === "" ? value : `,${value}`;

@@ -199,6 +199,7 @@ class HttpServer {
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest): void {
     const call = readHead(response, request, this.proxies);
+    call.isTls = (this.options.tls ?? null) !== null;
     const { bodyBytes, isChunked } = head;
     const refusal = head.refusal ?? findProxyFault(call);
     if (this.closing) call.closeAfter();

@@ -4,7 +4,7 @@ import { brotliDecompress, gzip } from "node:zlib";
 import Type, { type TSchema } from "../../packages/typebox.ts";
 import { type Cost, CPU_COST, PAGE_COST } from "../auth/limits.ts";
 import { BASE_PATH } from "../common/paths.ts";
-import { asyncApiDocument } from "../documents/asyncapi.ts";
+import { asyncApiDocument, DEFAULT_SERVER, type SocketServer, withServer } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
 import { chooseEncoding, type Encodings } from "../http/encodings.ts";
@@ -95,12 +95,39 @@ async function contentOf(text: string | Buffer): Promise<Encodings> {
   ];
 }
 
+/** A name or an address, and a port. */
+const HOST = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?$/i;
+/** A client may send any host, so only the documents for the first ones are compressed, and kept. */
+const MAX_KEPT_SERVERS = 8;
+
+/** The server as the client has called it. A Host header that names no host says nothing. */
+const serverOf = (call: Call): SocketServer => ({
+  host: HOST.test(call.host) ? call.host.toLowerCase() : DEFAULT_SERVER.host,
+  protocol: call.isSecure() ? "wss" : "ws",
+});
+
+/** The content of `text`, an asyncApiDocument(), for the server that a call names. */
+function contentByServer(text: () => string): (call: Call) => Promise<Encodings> {
+  const kept = new Map<string, () => Promise<Encodings>>();
+  return async (call) => {
+    const server = serverOf(call);
+    const name = `${server.protocol}://${server.host}`;
+    let content = kept.get(name);
+    if (content === undefined) {
+      if (kept.size === MAX_KEPT_SERVERS) return [["", Buffer.from(withServer(text(), server))]];
+      content = lazy(() => contentOf(withServer(text(), server)));
+      kept.set(name, content);
+    }
+    return content();
+  };
+}
+
 async function referenceScript(): Promise<Encodings> {
   const compressed = await readFile(REFERENCE_SCRIPT);
   return [["br", compressed], ...(await contentOf(await decompress(compressed)))];
 }
 
-/** A constant document. */
+/** A document. */
 interface Page {
   readonly summary: string;
   readonly reply: TSchema;
@@ -108,8 +135,7 @@ interface Page {
   readonly cost?: Cost;
   /** Default: a browser asks again each time. */
   readonly maxAgeSeconds?: number;
-  /** Called at the first request. */
-  read(): Promise<Encodings>;
+  read(call: Call): Promise<Encodings>;
 }
 
 export interface Documents {
@@ -130,20 +156,20 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
       reply: anyObject("OpenAPI 3.1."),
       contentType: JSON_TYPE,
       cost: PAGE_COST,
-      read: () => contentOf(openApi()),
+      read: lazy(() => contentOf(openApi())),
     }),
     page("/asyncapi.json", {
       summary: "The WebSocket API",
       reply: anyObject("AsyncAPI 3.0."),
       contentType: JSON_TYPE,
       cost: PAGE_COST,
-      read: () => contentOf(asyncApi()),
+      read: contentByServer(asyncApi),
     }),
     page(DOCS_PATH, {
       summary: "The interactive reference",
       reply: Type.String({ description: "A page for browsers." }),
       contentType: "text/html; charset=utf-8",
-      read: () => contentOf(REFERENCE_PAGE),
+      read: lazy(() => contentOf(REFERENCE_PAGE)),
     }),
     page(SCRIPT_PATH, {
       summary: "The script of the interactive reference",
@@ -151,7 +177,7 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
       contentType: "text/javascript; charset=utf-8",
       cost: CPU_COST,
       maxAgeSeconds: 86_400,
-      read: referenceScript,
+      read: lazy(referenceScript),
     }),
   ];
   const all = [...routes, ...documents];
@@ -175,7 +201,6 @@ export function documentRoutes(routes: readonly Route[], version: string): Docum
 }
 
 function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds = 0, read }: Page): Route {
-  const content = lazy(read);
   return get(path, {
     access: "PUBLIC",
     summary,
@@ -183,7 +208,7 @@ function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds =
     contentType,
     ...(cost && { cost }),
     async handle({ call }) {
-      const [encoding, bytes] = chooseEncoding(await content(), call.acceptEncoding);
+      const [encoding, bytes] = chooseEncoding(await read(call), call.acceptEncoding);
       call.header("Cache-Control", maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`);
       call.header("X-Content-Type-Options", "nosniff");
       if (contentType !== JSON_TYPE) {

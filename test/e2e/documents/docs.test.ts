@@ -54,6 +54,26 @@ test("pages are compressed when the client accepts it, with the same content", a
   assert.equal(brotliDecompressSync(compressed).toString(), (await nobody.request("GET", script)).text);
 });
 
+test("asyncapi.json names the server as the client has called it, for any number of names", async () => {
+  const serverFor = async (host: string): Promise<unknown> => {
+    const bytes = await getBytes(`${server.url}/asyncapi.json`, { host });
+    return (JSON.parse(bytes.toString()) as { servers: { exchange: object } }).servers.exchange;
+  };
+  const named = (host: string) => ({ host, protocol: "ws", description: "This exchange." });
+  assert.deepEqual(await serverFor(new URL(server.url).host), named(new URL(server.url).host));
+  for (const host of ["Exchange.example:8443", "[::1]:80", "10.0.0.7"])
+    assert.deepEqual(await serverFor(host), named(host.toLowerCase()));
+  for (const host of ["a b", 'x","protocol":"wss', "<script>", "a/../b", "$&", "a:99999999", "-", "x".repeat(300)])
+    assert.deepEqual(await serverFor(host), named("127.0.0.1:8080"), host);
+  // More names than the server keeps: these are not compressed.
+  for (let i = 0; i < 10; i++) assert.deepEqual(await serverFor(`h${i}.example`), named(`h${i}.example`));
+  const { headers } = await nobody.request("HEAD", "/asyncapi.json", undefined, {
+    host: "one-more.example",
+    "accept-encoding": "gzip",
+  });
+  assert.equal(headers["content-encoding"], undefined);
+});
+
 const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const outgoing = get(url, { headers }, (incoming) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
+import { asyncApiDocument, withServer } from "../../../src/front/documents/asyncapi.ts";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
 import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { Api } from "../support/api.ts";
@@ -18,12 +18,14 @@ before(async () => {
 after(() => server.dispose());
 
 test("the exchange serves the documents against which the tests check all replies", async () => {
+  const { host } = new URL(server.url);
   for (const [path, make] of [
     ["/openapi.json", openApiDocument] as const,
     ["/asyncapi.json", asyncApiDocument] as const,
   ]) {
     const served = await nobody.get<{ info: { version: string } }>(path);
-    assert.deepEqual(served, JSON.parse(JSON.stringify(make(declaredRoutes(), served.info.version))), path);
+    const made = JSON.stringify(make(declaredRoutes(), served.info.version));
+    assert.deepEqual(served, JSON.parse(withServer(made, { host, protocol: "ws" })), path);
   }
 });
 

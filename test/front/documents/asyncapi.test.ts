@@ -6,11 +6,14 @@ import { Ajv } from "ajv";
 import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
 import { errorsOf } from "../../../src/front/documents/route-errors.ts";
 import { socketRequests } from "../../../src/front/documents/socket-requests.ts";
+import { TrustedProxies } from "../../../src/front/http/trusted-proxies.ts";
+import { documentRoutes } from "../../../src/front/routes/documents.ts";
 import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../../src/wire/error-codes.ts";
 import { CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../../src/wire/schema/trading.ts";
 import { Checker, closed, type Json } from "../../e2e/support/documents/document-checks.ts";
+import { fakeCall } from "../support/fake-call.ts";
 
 interface Reference {
   $ref: string;
@@ -41,6 +44,26 @@ test("asyncapi.json is valid AsyncAPI 3.0", () => {
   assert.ok(validate(plain), JSON.stringify(validate.errors, null, 1));
   Object.values(plain.operations)[0]!.action = "neither";
   assert.equal(validate(plain), false);
+});
+
+test("asyncapi.json names wss if the client uses TLS, also as a trusted proxy says", async () => {
+  const { routes } = documentRoutes(declaredRoutes(), "1.2.3");
+  const route = routes.find(({ path }) => path === "/asyncapi.json");
+  const trusted = new TrustedProxies(["127.0.0.1"]);
+  for (const [proxies, forwardedProto, protocol] of [
+    [trusted, "https", "wss"],
+    [trusted, "http", "ws"],
+    [new TrustedProxies(["10.0.0.1"]), "https", "ws"],
+    [null, "https", "ws"],
+    [null, "tls", "wss"],
+  ] as const) {
+    const { call, response } = fakeCall("GET", "/v1/asyncapi.json");
+    Object.assign(call, { host: "perpd.example", proxies, forwardedProto, isTls: forwardedProto === "tls" });
+    await route?.handle({ call } as Parameters<typeof route.handle>[0]);
+    // A long body is sent in pieces, and this is the first one.
+    const [, exchange = ""] = /"servers":\{"exchange":(\{[^}]*\})/.exec(response.text) ?? [];
+    assert.deepEqual(JSON.parse(exchange), { host: "perpd.example", protocol, description: "This exchange." });
+  }
 });
 
 test("every reference of asyncapi.json resolves", () => {
