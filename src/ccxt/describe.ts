@@ -71,6 +71,7 @@ export const DESCRIPTION = {
         "health",
         "market/symbols",
         "market/ticker",
+        "market/sparklines",
         "market/orderbook",
         "market/trades",
         "market/klines",

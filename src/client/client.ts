@@ -301,6 +301,11 @@ export class PerpdClient {
     return this.requests.get("/market/ticker");
   }
 
+  /** The last day's prices of all symbols, in half hours. */
+  sparklines(): Promise<api.SparklineList> {
+    return this.requests.get("/market/sparklines");
+  }
+
   /** The best `depth` levels of each side, best first. */
   orderBook(symbol: string, depth?: number): Promise<api.OrderBook> {
     return this.requests.get("/market/orderbook", { symbol, depth });

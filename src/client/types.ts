@@ -80,6 +80,7 @@ export type ApiKeyList = Static<typeof auth.ApiKeyList>;
 export type TradesQuery = Static<typeof market.TradesQuery>;
 export type KlinesQuery = Static<typeof market.KlinesQuery>;
 export type Ticker = Static<typeof market.Ticker>;
+export type SparklineList = Static<typeof market.SparklineList>;
 export type MarkPrice = Static<typeof market.MarkPrice>;
 export type TickerList = Static<typeof market.TickerList>;
 export type Kline = Static<typeof market.Kline>;

@@ -35,6 +35,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   "GET /market/trades": "publicTrades",
   "GET /market/liquidations": "liquidations",
   "GET /market/klines": "klines",
+  "GET /market/sparklines": "sparklines",
   "GET /market/symbols": "symbols",
   "GET /market/funding": "funding",
   "GET /market/insurance": "insurance",

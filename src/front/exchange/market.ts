@@ -9,6 +9,9 @@ import { SymbolDescription } from "../../core/protocol/replies.ts";
 import { instrumentJson } from "../json/instrument-json.ts";
 import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
 
+/** The sparklines of all symbols are printed at most so often. */
+const SPARKLINES_MS = 1000;
+
 /** Reads the past of a symbol from the history when the exchange starts. */
 export type PastOf = (instrumentId: number) => SymbolPast;
 
@@ -29,6 +32,8 @@ export class MarketData {
   /** Symbols with an event since their state began to be read: it must be read again. */
   private readonly changed = new Set<SymbolMarket>();
   private readonly now: () => TimeMs;
+  private sparklines: Buffer | null = null;
+  private sparklinesAt: TimeMs = 0;
 
   private constructor(engine: Engine, now: () => TimeMs) {
     this.now = now;
@@ -70,6 +75,18 @@ export class MarketData {
     }
     parts.push(LIST_END);
     return Buffer.concat(parts);
+  }
+
+  /** `{"data":[sparkline, …],"nextCursor":null}`, at most a second old. It is cached, so it must not be changed. */
+  sparklinesJson(): Buffer {
+    const now = this.now();
+    // A clock that was set back must not keep it.
+    if (this.sparklines === null || Math.abs(now - this.sparklinesAt) >= SPARKLINES_MS) {
+      const rows = this.symbols.map((symbol) => symbol.sparklineJson(now));
+      this.sparklines = Buffer.from(`{"data":[${rows}],"nextCursor":null}`);
+      this.sparklinesAt = now;
+    }
+    return this.sparklines;
   }
 
   /**

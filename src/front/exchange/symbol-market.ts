@@ -26,6 +26,7 @@ import { IndexRange } from "../../core/market-data/index-range.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import { RecentBuffer } from "../../core/market-data/recent-buffer.ts";
+import { SPARKLINE_INTERVAL, Sparkline, sparklineStart } from "../../core/market-data/sparkline.ts";
 import { Ticker24h } from "../../core/market-data/ticker.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import {
@@ -56,7 +57,7 @@ const NEXT_PRICE_MS = 1000;
 /** A symbol's past from the history, oldest first. */
 export interface SymbolPast {
   /** Candles of the last 24 hours. */
-  minuteCandles: Iterable<Readonly<Candle>>;
+  minuteCandles: readonly Readonly<Candle>[];
   /** The last RECENT_TRADES. */
   trades: readonly PublicTrade[];
   /** The last RECENT_LIQUIDATIONS. */
@@ -103,6 +104,7 @@ export class SymbolMarket {
   /** Of the last two intervals: payments for the earlier one may come in the transaction that ends the later one. */
   private readonly fundingRates = new RecentBuffer<FundingRateRecord>(2);
   private readonly day = new Ticker24h();
+  private readonly sparkline = new Sparkline();
   private updatedAt: TimeMs = 0;
 
   private ticker: Buffer | null = null;
@@ -165,6 +167,7 @@ export class SymbolMarket {
     for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
     for (const rate of past.fundingRates) this.fundingRates.push(rate);
     this.day.prime(past.minuteCandles);
+    this.sparkline.prime(past.minuteCandles);
     this.ticker = null;
     this.books.clear();
   }
@@ -178,6 +181,7 @@ export class SymbolMarket {
     if (event.type === Traded.code) {
       const quanta = event.priceTicks * event.quantityLots * this.instrument.quantaPerTickLot;
       this.day.trade(time, event.priceTicks, event.quantityLots, quanta);
+      this.sparkline.trade(time, event.priceTicks);
       const trade = toPublicTrade(event, time, sequence);
       this.trades.push(trade);
       if (event.execType === EXEC_LIQUIDATION) this.liquidations.push(trade);
@@ -301,13 +305,33 @@ export class SymbolMarket {
     return `"fundingRate":"${printFixed(this.fundingRatePpb, PPB_DECIMALS)}","nextFundingTime":${next}`;
   }
 
+  /** The closing prices of a day as JSON text. Not cached. */
+  sparklineJson(now: TimeMs): string {
+    const { instrument, lastTicks } = this;
+    this.day.advance(now);
+    const openTicks = this.day.openTicks || lastTicks;
+    const prices = lastTicks === 0 ? [] : this.sparkline.prices(now, openTicks);
+    const texts = prices.map((ticks) => `"${printPrice(instrument, ticks)}"`);
+    return (
+      `{"symbol":"${instrument.symbol}","interval":"${SPARKLINE_INTERVAL}","startTime":${sparklineStart(now)},` +
+      `"lastPrice":${priceJson(instrument, lastTicks)},${this.changeFields(openTicks)},"prices":[${texts}]}`
+    );
+  }
+
+  private changeFields(openTicks: PriceTicks): string {
+    const changeTicks = this.lastTicks - openTicks;
+    return (
+      `"priceChange24h":"${printPrice(this.instrument, changeTicks)}",` +
+      `"priceChangePercent24h":"${printRatio(changeTicks * 100, openTicks, 4)}"`
+    );
+  }
+
   private printTicker(now: TimeMs): string {
     const { instrument, day } = this;
     const [bid] = this.levels(BUY, 1);
     const [ask] = this.levels(SELL, 1);
     // Without a trade in the window, the price is that of the last trade.
     const openTicks = day.openTicks || this.lastTicks;
-    const changeTicks = this.lastTicks - openTicks;
     const { status, statusReason } = this.status;
     const price = (ticks: PriceTicks): string => priceJson(instrument, ticks);
     return (
@@ -318,9 +342,7 @@ export class SymbolMarket {
       `"askPrice":${ask ? `"${ask.price}"` : "null"},"askSize":"${ask?.quantity ?? "0"}",` +
       `"openPrice24h":${price(openTicks)},"highPrice24h":${price(day.highTicks || this.lastTicks)},` +
       `"lowPrice24h":${price(day.lowTicks || this.lastTicks)},` +
-      `"priceChange24h":"${printPrice(instrument, changeTicks)}",` +
-      `"priceChangePercent24h":"${printRatio(changeTicks * 100, openTicks, 4)}",` +
-      `"volume24h":"${printQuantity(instrument, day.volumeLots)}","turnover24h":"${printBigQuanta(day.turnoverQuanta)}",` +
+      `${this.changeFields(openTicks)},"volume24h":"${printQuantity(instrument, day.volumeLots)}","turnover24h":"${printBigQuanta(day.turnoverQuanta)}",` +
       `"openInterest":"${printQuantity(instrument, this.openInterestLots)}",` +
       `${this.fundingFields(now)},"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
     );

@@ -49,6 +49,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   account.withdrawalsRoute,
   account.fundingPaymentsRoute,
   market.tickerRoute,
+  market.sparklinesRoute,
   market.orderBookRoute,
   market.tradesRoute,
   market.liquidationsRoute,

@@ -39,6 +39,14 @@ export const tickerRoute = ({ market, symbols }: Context): Route =>
     },
   });
 
+export const sparklinesRoute = ({ market }: Context): Route =>
+  get("/market/sparklines", {
+    access: "PUBLIC",
+    summary: "The prices of the last day in half hours, of all symbols, for small charts",
+    replies: { 200: schema.SparklineList },
+    handle: ({ call }) => call.reply(200, market.sparklinesJson()),
+  });
+
 export const orderBookRoute = ({ market, symbols }: Context): Route =>
   get("/market/orderbook", {
     access: "PUBLIC",

@@ -19,7 +19,7 @@ export interface Context {
   readonly symbols: Symbols;
   /** The history index lags behind: await historyCaughtUp() before a read. */
   readonly history: Omit<History, "minuteCandles">;
-  readonly market: Pick<MarketData, "symbol" | "instrumentJson" | "tickerJson" | "allTickersJson">;
+  readonly market: Pick<MarketData, "symbol" | "instrumentJson" | "tickerJson" | "allTickersJson" | "sparklinesJson">;
   readonly solvency: Pick<Solvency, "gateReason" | "figures">;
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;

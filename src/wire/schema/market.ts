@@ -1,5 +1,6 @@
 import { HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/base/enums.ts";
 import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
+import { SPARKLINE_INTERVAL, SPARKLINE_POINTS } from "../../core/market-data/sparkline.ts";
 import Type from "../../packages/typebox.ts";
 import { ExecType } from "./orders.ts";
 import {
@@ -93,6 +94,23 @@ export const Ticker = object(
   { description: "The ticker of a symbol." },
 );
 export const TickerList = listOf(Ticker, "All symbols.");
+
+export const Sparkline = object(
+  {
+    symbol: SymbolName,
+    interval: Type.Literal(SPARKLINE_INTERVAL),
+    startTime: Time("First millisecond of the first interval. The last interval still runs."),
+    lastPrice: Ticker.properties.lastPrice,
+    priceChange24h: Ticker.properties.priceChange24h,
+    priceChangePercent24h: Ticker.properties.priceChangePercent24h,
+    prices: Type.Array(DecimalOut("Last price of an interval.", "65050"), {
+      maxItems: SPARKLINE_POINTS,
+      description: "Oldest first. An interval without a trade has the price before it. Empty before the first trade.",
+    }),
+  },
+  { description: "The last day of a symbol as a small chart." },
+);
+export const SparklineList = listOf(Sparkline, "All symbols. At most a second old.");
 
 const { markPrice, indexPrice, fundingRate, nextFundingTime } = Ticker.properties;
 export const MarkPrice = object(

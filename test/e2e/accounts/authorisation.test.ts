@@ -88,6 +88,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /account/funding": { access: "READ" },
   "GET /account/ledger": { access: "READ" },
   "GET /market/ticker": { access: "PUBLIC" },
+  "GET /market/sparklines": { access: "PUBLIC" },
   "GET /market/orderbook": { access: "PUBLIC", path: "/market/orderbook?symbol=BTC-PERP" },
   "GET /market/trades": { access: "PUBLIC", path: "/market/trades?symbol=BTC-PERP" },
   "GET /market/liquidations": { access: "PUBLIC", path: "/market/liquidations?symbol=BTC-PERP" },

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
 import type { Candle } from "../../../src/core/market-data/candles.ts";
 import { type PublicTrade, toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
@@ -19,7 +21,9 @@ import { SymbolDescription } from "../../../src/core/protocol/replies.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import type { SymbolPast } from "../../../src/front/exchange/symbol-market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../../src/front/json/market-json.ts";
+
 import { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
+import { SparklineList } from "../../../src/wire/schema/market.ts";
 import { EMPTY_STATE, instrument, make, ScriptedEngine, START } from "../support/scripted-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
@@ -206,6 +210,25 @@ test("a ticker folds the described state, the past and every event since", async
   );
   assert.equal(all.nextCursor, null);
   assert.equal(read(market.tickerJson(ETH)).lastPrice, null, "another symbol's events are not ours");
+  const printed = market.sparklinesJson();
+  const sparklines = read(printed) as Static<typeof SparklineList>;
+  assert.ok(Compile(SparklineList).Check(sparklines));
+  assert.deepEqual(sparklines.data[0], {
+    symbol: "BTC-PERP",
+    interval: "30m",
+    startTime: Date.parse("2024-02-29T10:30:00Z"),
+    lastPrice: "65001",
+    priceChange24h: "1001",
+    priceChangePercent24h: "1.564",
+    prices: [...Array<string>(45).fill("64000"), "64500", "64500", "65001"],
+  });
+  assert.deepEqual([sparklines.data[1]?.lastPrice, sparklines.data[1]?.prices], [null, []]);
+  engine.time += 999;
+  engine.transaction(ETH, make(Traded, { takerSide: BUY, priceTicks: 30_000, quantityLots: 0 }));
+  assert.equal(market.sparklinesJson(), printed, "printed once in a second");
+  engine.time += 1;
+  const later = read(market.sparklinesJson()) as typeof sparklines;
+  assert.deepEqual([later.data[1]?.lastPrice, later.data[1]?.prices.at(-1)], ["3000", "3000"]);
 });
 
 test("answers are cached until something changes, and the 24 hours roll on without events", async () => {
