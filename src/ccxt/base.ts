@@ -28,6 +28,7 @@ const PAGES: ReadonlySet<string> = new Set([
   "account/withdrawals",
   "account/funding",
   "account/ledger",
+  "account/equity/history",
   "market/trades",
   "market/liquidations",
   "market/klines",

@@ -95,6 +95,7 @@ export const DESCRIPTION = {
         "account/withdrawals",
         "account/funding",
         "account/ledger",
+        "account/equity/history",
       ],
       post: [
         "orders",

@@ -268,6 +268,11 @@ export class PerpdClient {
     await this.requests.delete(`/account/withdrawal-addresses/${pathSegment(address, "address")}`);
   }
 
+  /** What the account was worth at the ends of intervals, newest first. */
+  equityHistory(query: api.EquityHistoryQuery): Promise<api.Page<api.EquityPoint>> {
+    return this.requests.get("/account/equity/history", query);
+  }
+
   /** Funding that the account paid or received, newest first. */
   fundingPayments(query: api.FundingPaymentsQuery = {}): Promise<api.FundingPaymentList> {
     return this.requests.get("/account/funding", query);

@@ -48,6 +48,10 @@ export type Interval = (typeof INTERVALS)[number];
 export const OPEN_INTEREST_INTERVALS = ["5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"] as const;
 export type OpenInterestInterval = (typeof OPEN_INTEREST_INTERVALS)[number];
 
+/** Of the history of an account's equity, which shows their ends. */
+export const EQUITY_INTERVALS = ["1m", "5m", "15m", "1h", "4h", "1d"] as const;
+export type EquityInterval = (typeof EQUITY_INTERVALS)[number];
+
 /** Candles are made of trades, mark prices, index prices or samples of the funding premium. */
 export const PRICE_TYPES = ["LAST", "MARK", "INDEX", "PREMIUM"] as const;
 export type PriceType = (typeof PRICE_TYPES)[number];

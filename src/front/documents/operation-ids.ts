@@ -27,6 +27,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   "DELETE /account/withdrawal-addresses/:address": "removeWithdrawalAddress",
   "GET /account/trades": "fills",
   "GET /account/ledger": "ledger",
+  "GET /account/equity/history": "equityHistory",
   "GET /account/deposits": "deposits",
   "GET /account/withdrawals": "withdrawals",
   "GET /account/funding": "fundingPayments",

@@ -2,6 +2,7 @@ import { SIDES } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import type { SolvencyFigures } from "../../core/protocol/payloads.ts";
 import type { LedgerEntry } from "../../store/history/account-ledger.ts";
+import type { Equity } from "../../store/history/equity-history.ts";
 
 /** An entry as JSON text. `symbol`: null for an entry that belongs to no symbol. */
 export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): string {
@@ -10,6 +11,16 @@ export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): stri
     `{"entryId":"${entryId(symbol, entry)}","type":"${type}","asset":"USDC","amount":"${printQuanta(amountQuanta)}",` +
     `"symbol":${symbol === null ? "null" : `"${symbol}"`},"tradeId":${idJson(tradeId)},"orderId":${idJson(orderId)},` +
     `"transferId":${idJson(transferId)},"fundingTime":${fundingTime || null},"time":${time},"sequence":${sequence}}`
+  );
+}
+
+/** What an account was worth at a time, as JSON text. */
+export function equityJson({ time, walletQuanta, unrealizedQuanta, depositedQuanta }: Equity): string {
+  const equityQuanta = walletQuanta + unrealizedQuanta;
+  return (
+    `{"time":${time},"equity":"${printQuanta(equityQuanta)}","walletBalance":"${printQuanta(walletQuanta)}",` +
+    `"unrealizedPnl":"${printQuanta(unrealizedQuanta)}","netDeposits":"${printQuanta(depositedQuanta)}",` +
+    `"pnl":"${printQuanta(equityQuanta - depositedQuanta)}"}`
   );
 }
 

@@ -18,7 +18,7 @@ import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts
 import type { Call } from "../http/call.ts";
 import { readAmount, readShare } from "../json/amounts.ts";
 import { balanceJson, fillJson, transferJson } from "../json/json-writers.ts";
-import { ledgerEntryJson } from "../json/ledger-json.ts";
+import { equityJson, ledgerEntryJson } from "../json/ledger-json.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
 import type { Context } from "../routing/context.ts";
 import { listRoute } from "../routing/paging.ts";
@@ -39,6 +39,17 @@ export const balanceRoute = ({ engine, log }: Context): Route =>
         }
       });
     },
+  });
+
+export const equityHistoryRoute = (context: Context): Route =>
+  listRoute(context, "/account/equity/history", {
+    access: "READ",
+    summary: "Equity and profit at the end of past intervals, newest first",
+    query: schema.EquityHistoryQuery,
+    reply: schema.EquityHistory,
+    read: (query, { accountId }) =>
+      context.history.equityOf(accountId, query, (instrumentId) => context.symbols.byId(instrumentId)),
+    print: (equity) => equityJson(equity),
   });
 
 export const depositRoute = (context: Context): Route =>

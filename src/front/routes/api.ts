@@ -45,6 +45,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   withdrawalAddresses.removeWithdrawalAddressRoute,
   account.fillsRoute,
   account.ledgerRoute,
+  account.equityHistoryRoute,
   account.depositsRoute,
   account.withdrawalsRoute,
   account.fundingPaymentsRoute,

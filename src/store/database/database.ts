@@ -18,6 +18,7 @@ import {
   type CandleRecord,
   type ClosedPositionRecord,
   type DeficitRecord,
+  type EquityRecord,
   type FillRecord,
   type FundingPaymentRecord,
   type FundingRateRecord,
@@ -185,6 +186,11 @@ export class Database {
   /** [POSITION, instrumentId, accountId]: see position-fold.ts. In the table of candles, for the same reason. */
   get positionStates(): RowTable<PositionStateRecord> {
     return this.candles as RowTable as RowTable<PositionStateRecord>;
+  }
+
+  /** [EQUITY and an interval, partition, accountId, openTime]: see equity-fold.ts. In the table of candles, for the same reason. */
+  get equity(): RowTable<EquityRecord> {
+    return this.candles as RowTable as RowTable<EquityRecord>;
   }
 
   /** By −account: see position-fold.ts. In the table of deficits, for the same reason. */

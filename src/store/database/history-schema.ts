@@ -169,6 +169,8 @@ export const IndexRecord = defineMessage(257, "IndexRecord", {
   lastClientIdRun: "number",
   /** Newest first. */
   clientIdRuns: json<readonly ClientIdRun[]>(),
+  /** The same as firstTrackedAccount for the equity of accounts: see equity-fold.ts. */
+  firstEquityAccount: "number",
 });
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 /** Of the only row of its table. */
@@ -295,6 +297,20 @@ export const ClosedPositionRecord = defineMessage(267, "ClosedPositionRecord", {
   ...POSITION_SUMS,
 });
 export type ClosedPositionRecord = MessageOf<typeof ClosedPositionRecord>;
+
+/** An open position: its instrument, its signed size in lots, and its signed cost in quanta. */
+export type EquityPosition = readonly [instrumentId: number, sizeLots: number, costQuanta: number];
+
+/** An account's money and positions after its last change in an interval: see equity-fold.ts. */
+export const EquityRecord = defineMessage(272, "EquityRecord", {
+  /** Of the change. */
+  time: "number",
+  walletQuanta: "number",
+  /** Deposits less withdrawals. */
+  depositedQuanta: "number",
+  positions: json<readonly EquityPosition[]>(),
+});
+export type EquityRecord = MessageOf<typeof EquityRecord>;
 
 /** Names the exchange to which the database belongs. */
 export const GenesisRecord = defineMessage(259, "GenesisRecord", { exchangeId: "string" });

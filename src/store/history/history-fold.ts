@@ -34,6 +34,7 @@ import {
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { CandleFold } from "./candle-fold.ts";
+import { EquityFold } from "./equity-fold.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import { OpenInterestFold } from "./open-interest-fold.ts";
@@ -68,6 +69,7 @@ export class HistoryFold {
   private readonly insurance: InsuranceFold;
   private readonly openInterest: OpenInterestFold;
   private readonly positions: PositionFold;
+  private readonly equity: EquityFold;
   /** As of the last commit. */
   private readonly index: IndexRecord;
   // Of the transaction under way.
@@ -93,6 +95,7 @@ export class HistoryFold {
     const instrumentById = new Map(instruments.map((instrument) => [instrument.id, instrument]));
     this.orders = new OrderFold(database, this.batch, instrumentById, this.position, this.index);
     this.positions = new PositionFold(database, instrumentById, this.index);
+    this.equity = new EquityFold(database, instrumentById, this.index);
   }
 
   /** The last sequence whose events are in the index, on disk. */
@@ -120,6 +123,7 @@ export class HistoryFold {
     this.insurance.apply(event);
     this.orders.apply(event);
     this.positions.apply(this.batch, event, this.actorId, this.position, this.time);
+    this.equity.apply(this.batch, event, this.actorId, this.time);
     switch (event.type) {
       case Traded.code:
         this.traded(event);
@@ -169,12 +173,14 @@ export class HistoryFold {
     this.candles.flush(batch);
     this.openInterest.flush(batch);
     this.positions.flush(batch);
+    this.equity.flush(batch);
     this.index.sequence = this.position.sequence;
     this.index.clock = this.position.clock;
     batch.put(database.index, HISTORY_INDEX_KEY, this.index);
     database.commit(batch);
     this.orders.trimCache();
     this.positions.trimCache();
+    this.equity.trimCache();
   }
 
   private endTransaction(): void {
@@ -216,10 +222,12 @@ export class HistoryFold {
 }
 
 /** How far the index has come; its beginning where there is none. */
-export function readIndex(database: Database): IndexRecord {
-  return (
-    database.index.get(HISTORY_INDEX_KEY) ?? { ...blank(IndexRecord), firstTrackedAccount: FIRST_CUSTOMER_ACCOUNT }
-  );
-}
+export const readIndex = (database: Database): IndexRecord => database.index.get(HISTORY_INDEX_KEY) ?? newIndex();
+
+const newIndex = (): IndexRecord => ({
+  ...blank(IndexRecord),
+  firstTrackedAccount: FIRST_CUSTOMER_ACCOUNT,
+  firstEquityAccount: FIRST_CUSTOMER_ACCOUNT,
+});
 
 const toRecord = (trade: PublicTrade): TradeRecord => ({ type: TradeRecord.code, ...trade });

@@ -10,6 +10,7 @@ import type { SeriesTable } from "../database/series.ts";
 import type { Key, Range, Table } from "../database/table.ts";
 import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { candleKey, PRUNED_INTERVALS } from "./candle-fold.ts";
+import { EQUITY_SERIES, equityKeptSince, equityPartition, partitionOf } from "./equity-fold.ts";
 
 /** How much history is kept. 0 = without a limit. */
 export interface Retention {
@@ -41,7 +42,7 @@ type Sweep = (from: Key | undefined) => Key | undefined;
  * an unfinished sweep anew, because nothing says how far it came.
  *
  * It removes closed orders, fills, funding payments, closed positions, covered deficits, trades, liquidations and short
- * candles. It keeps open orders, transfers, funding rates, open interest, long candles, what operators did and the insurance
+ * candles. Apart from retention it removes old rows of equity: see equity-fold.ts. It keeps open orders, transfers, funding rates, open interest, long candles, what operators did and the insurance
  * fund's movements.
  */
 export class HistoryPruner {
@@ -82,8 +83,10 @@ export class HistoryPruner {
   step(clock: number): boolean {
     const { batch, sweeps } = this;
     const { keysPerStep = KEYS_PER_STEP } = this.retention;
-    if (this.current === sweeps.length && !this.advance(clock)) return false;
-    for (this.looks = 0; this.looks < keysPerStep && this.current < sweeps.length; this.looks++) {
+    this.looks = 0;
+    this.removeOldEquity(clock, keysPerStep);
+    if (this.current === sweeps.length) this.advance(clock);
+    for (; this.looks < keysPerStep && this.current < sweeps.length; this.looks++) {
       this.yieldNow();
       this.from = sweeps[this.current](this.from);
       if (this.from === undefined) this.current++;
@@ -93,7 +96,7 @@ export class HistoryPruner {
   }
 
   /** Hides the part of the history that is too old or too much, and begins to remove it. */
-  private advance(clock: number): boolean {
+  private advance(clock: number): void {
     const { database, retention } = this;
     let since = retention.days === 0 ? 0 : clock - retention.days * DAY_MS;
     if (retention.maxBytes > 0 && usedBytes(database) > retention.maxBytes) {
@@ -102,11 +105,24 @@ export class HistoryPruner {
     }
     since = Math.min(since, clock - LEAST_KEPT_MS);
     since -= since % HOUR_MS;
-    if (since <= this.keptSince) return false;
+    if (since <= this.keptSince) return;
     this.keptSince = since;
     this.batch.put(database.retention, RETENTION_KEY, { type: RetentionRecord.code, keptSince: since });
     this.current = 0;
-    return true;
+  }
+
+  /** Short intervals of accounts' equity are kept for a fixed time. */
+  private removeOldEquity(clock: number, most: number): void {
+    const { equity } = this.database;
+    for (const series of EQUITY_SERIES) {
+      const partition = partitionOf(series, equityKeptSince(series, clock));
+      const range = { start: equityPartition(series, 0), end: equityPartition(series, partition) };
+      for (const key of equity.keys(range)) {
+        if (this.looks >= most) return;
+        this.yieldNow();
+        this.remove(equity, key);
+      }
+    }
   }
 
   /** A portion of the next list. A chunk goes when all its rows are hidden. */

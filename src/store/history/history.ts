@@ -6,6 +6,7 @@ import {
   type OpenInterestInterval,
   openTimeOf,
 } from "../../core/market-data/candles.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
 import { hashOfClientId } from "../database/client-order-table.ts";
 import type { Database } from "../database/database.ts";
@@ -32,6 +33,7 @@ import type { SeriesQuery, SeriesTable } from "../database/series.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
 import { candleKey, PRUNED_INTERVALS, toCandle } from "./candle-fold.ts";
 import { isTextRun, runsOf } from "./client-id-runs.ts";
+import { type Equity, type EquityQuery, readEquityHistory } from "./equity-history.ts";
 import { findOrder } from "./find-order.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { PRICE_ACTS, readIndex, STATUS_ACTS } from "./history-fold.ts";
@@ -264,6 +266,13 @@ export class History {
   /** Every change of the account's money that is kept: see account-ledger.ts. */
   ledgerOf(accountId: number, query: LedgerQuery): Page<LedgerEntry> {
     return readAccountLedger(this.database, accountId, this.keptPart(query));
+  }
+
+  /** The account's equity at the ends of intervals: see equity-history.ts. Throws BadCursorError. */
+  equityOf(accountId: number, query: EquityQuery, instrumentOf: (id: number) => Instrument): Page<Equity> {
+    const { database } = this;
+    database.refresh();
+    return readEquityHistory(database, accountId, query, instrumentOf, readIndex(database).clock);
   }
 
   /** Every change of the insurance fund's money. */

@@ -1,4 +1,5 @@
 import { LEDGER_ENTRY_TYPES } from "../../core/base/enums.ts";
+import { EQUITY_INTERVALS } from "../../core/market-data/candles.ts";
 import Type from "../../packages/typebox.ts";
 import { ExecType, PositionMarginMode } from "./orders.ts";
 import {
@@ -92,6 +93,13 @@ export const LedgerEntryType = Type.Enum(LEDGER_ENTRY_TYPES, {
     "position. FUNDING: a positive amount was received. DEFICIT_COVERED: the insurance fund paid the negative balance of the " +
     "account.",
 });
+export const EquityInterval = Type.Enum(EQUITY_INTERVALS, {
+  description:
+    "The list has one row for the end of each interval, and one for now. In UTC. Below 1h it reaches back to the beginning of " +
+    "yesterday, below 1d at least 60 days, and 1d to the beginning.",
+});
+export const EquityHistoryQuery = object({ interval: EquityInterval, ...listQuery });
+
 export const LedgerQuery = object({
   type: Type.Optional(LedgerEntryType),
   symbol: Type.Optional(SymbolName),
@@ -269,3 +277,26 @@ export const LedgerList = listOf(
   "Entries, newest first. The sum of all amounts is walletBalance plus isolatedMargin − unrealizedPnl of each isolated " +
     "position. Setting margin aside moves money within the account and is no entry.",
 );
+
+export const EquityPoint = object(
+  {
+    time: Time("End of an interval, or now."),
+    equity: DecimalOut("walletBalance + unrealizedPnl.", "10012.5"),
+    walletBalance: DecimalOut(
+      "netDeposits, plus what trades, fees and funding have brought. With the margin of isolated positions.",
+      "10000",
+    ),
+    unrealizedPnl: DecimalOut(
+      "Unrealized profit and loss of all positions at the mark price, isolated ones included.",
+      "12.5",
+    ),
+    netDeposits: DecimalOut("All deposits until then less all withdrawals.", "9500"),
+    pnl: DecimalOut(
+      "equity − netDeposits: what the account has earned since it was opened. The difference of two rows is the profit between " +
+        "them.",
+      "512.5",
+    ),
+  },
+  { description: "The worth of an account at a time." },
+);
+export const EquityHistory = listOf(EquityPoint, "Equity, newest first.");

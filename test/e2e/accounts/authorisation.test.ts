@@ -87,6 +87,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /account/withdrawals": { access: "READ" },
   "GET /account/funding": { access: "READ" },
   "GET /account/ledger": { access: "READ" },
+  "GET /account/equity/history": { access: "READ", path: "/account/equity/history?interval=1h" },
   "GET /market/ticker": { access: "PUBLIC" },
   "GET /market/sparklines": { access: "PUBLIC" },
   "GET /market/orderbook": { access: "PUBLIC", path: "/market/orderbook?symbol=BTC-PERP" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PerpdClient } from "../../../src/client/index.ts";
-import type { LedgerEntry, Page, Position } from "../../../src/client/types.ts";
+import type { EquityPoint, LedgerEntry, Page, Position } from "../../../src/client/types.ts";
 import { Api } from "../support/api.ts";
 import { sum } from "../support/decimal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -88,6 +88,42 @@ test("deposits, withdrawals, profit, fees, isolated margin and liquidation: each
   );
   await assertExplained();
 });
+
+/** Balances, positions and the last row of the equity's history at one price. */
+async function assertEquity(): Promise<void> {
+  const { data } = await alice.get<Page<EquityPoint>>("/account/equity/history?interval=1m&limit=1");
+  const { equity } = await alice.balance();
+  const positions = await alice.get<Page<Position>>("/positions");
+  const setAside = positions.data.map(({ isolatedMargin }) => isolatedMargin ?? "0");
+  const unrealized = positions.data.map(({ unrealizedPnl }) => unrealizedPnl);
+  const [row] = data;
+  assert.equal(row?.equity, sum(equity, ...setAside));
+  assert.equal(row?.unrealizedPnl, sum("0", ...unrealized));
+  assert.equal(row?.walletBalance, await wallet());
+  const transfers = (await ledger("?limit=1000")).filter(({ type }) => type === "DEPOSIT" || type === "WITHDRAWAL");
+  assert.equal(row?.netDeposits, sum(...transfers.map(({ amount }) => amount)));
+  assert.equal(sum(row?.pnl ?? "", row?.netDeposits ?? ""), row?.equity, "a deposit is no profit");
+}
+
+test("the equity's history ends with the present equity, also after a kill", async () => {
+  await alice.deposit("1000", "third");
+  await market.sell("0.01", "65000");
+  await alice.buy("0.01", "65000");
+  await operator.setIndex("BTC-PERP", "65200");
+  await assertEquity();
+  await restart();
+  await operator.setIndex("BTC-PERP", "65100");
+  await assertEquity();
+  assert.equal((await alice.refused("MISSING_FIELD", "GET", "/account/equity/history")).field, "interval");
+});
+
+async function restart(): Promise<void> {
+  await server.kill();
+  await server.start();
+  operator = new Operator(server);
+  alice = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+  market = new Trader(server.url, market.token ?? "", market.accountId, market.address, market.privateKey);
+}
 
 test("after a kill the ledger is the same, entry by entry and in pages of any size", async () => {
   const entries = await ledger("?limit=1000");
