@@ -13,6 +13,9 @@ import { bodyOf, sendAndWait, sendAstray, sendInPackets, sendRaw, statusOf } fro
 
 const CRLF = "\r\n";
 const request = (head: string[], body = ""): string => `${head.join(CRLF)}${CRLF}${CRLF}${body}`;
+const CHUNKED = ["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"];
+const chunk = (text: string): string => `${text.length.toString(16)}${CRLF}${text}${CRLF}`;
+const LAST = `0${CRLF}${CRLF}`;
 
 /** Three of them fit into the cork buffer. */
 const PAGE = JSON.stringify("p".repeat(5000));
@@ -106,15 +109,22 @@ test("a body that arrives in pieces is assembled", async () => {
 
 test("a client that waits for 100 Continue gets it, and then its answer", async () => {
   const go = `HTTP/1.1 100 Continue${CRLF}${CRLF}`;
-  for (const asked of ["100-continue", "100-Continue"]) {
+  const framings: [header: string, body: string][] = [
+    ["Content-Length: 2", "{}"],
+    ["Transfer-Encoding: chunked", chunk("{}") + LAST],
+  ];
+  for (const [asked, [header, body]] of framings.flatMap((framing) => [
+    ["100-continue", framing] as const,
+    ["100-Continue", framing] as const,
+  ])) {
     const socket = connect(server.port, "127.0.0.1");
     let text = "";
     socket.on("data", (bytes) => (text += String(bytes)));
-    socket.write(request(["POST /a HTTP/1.1", "Host: h", `Expect: ${asked}`, "Content-Length: 2"]));
+    socket.write(request(["POST /a HTTP/1.1", "Host: h", `Expect: ${asked}`, header]));
     await until("100 Continue", () => text.length >= go.length);
     assert.equal(text, go);
     assert.deepEqual(handled, []);
-    socket.write("{}");
+    socket.write(body);
     await until("the answer", () => handled.length > 0 && text.endsWith("}"));
     const answer = { text: text.slice(go.length), closed: false };
     assert.deepEqual([statusOf(answer), bodyOf(answer)?.body], [200, "{}"]);
@@ -191,10 +201,6 @@ for (const [name, bytes] of HOSTILE) {
     assert.deepEqual(handled, []);
   });
 }
-
-const CHUNKED = ["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"];
-const chunk = (text: string): string => `${text.length.toString(16)}${CRLF}${text}${CRLF}`;
-const LAST = `0${CRLF}${CRLF}`;
 
 test("a chunked body is the same wherever its bytes are split, and its connection ends", async () => {
   const text = request(CHUNKED, chunk('{"a":"') + chunk("x".repeat(20)) + chunk('"}') + LAST);

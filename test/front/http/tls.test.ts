@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -58,6 +59,48 @@ test("files that TLS cannot use are refused with the setting and the reason", (t
   assert.match(checkTlsFiles({ certFile: cert, keyFile: key }, 0).join(), /is not valid before/);
   chmodSync(key, 0o644);
   assert.match(checkTlsFiles({ certFile: cert, keyFile: key }, now).join(), /chmod o-r .*one\.key$/);
+});
+
+test("an address has a limited number of handshakes, which cost as much as fifty requests", async (t) => {
+  if (process.platform !== "linux") return t.skip("needs 127.0.0.2");
+  const folder = temporaryFolder(t);
+  const [certFile, keyFile] = [join(folder, "tls.crt"), join(folder, "tls.key")];
+  const { cert, key } = makeCertificate("one");
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key, { mode: 0o600 });
+  const ignore = (): void => {};
+  const log = { info: ignore, warn: ignore, error: assert.fail, debug: ignore };
+  const server = await listen({
+    ...{ host: "127.0.0.1", port: 0, socketPath: "/ws", log, tls: { certFile, keyFile, log } },
+    onCall: (call) => call.reply(200, "{}"),
+    sockets: { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} },
+    connectionLimit: { max: 1000, covers: (address) => address !== "127.0.0.4" },
+    proxies: new TrustedProxies(["127.0.0.5"]),
+  });
+  t.after(() => server.close());
+  // No further ones are granted meanwhile.
+  t.mock.method(performance, "now", () => 0);
+  const openMany = async (localAddress: string) => {
+    const options = { port: server.port, host: "127.0.0.1", localAddress };
+    const sockets = await Promise.all(
+      Array.from({ length: 110 }, async () => {
+        const socket = connectPlain(options)
+          .on("error", () => {})
+          .resume();
+        await once(socket, "connect");
+        return socket;
+      }),
+    );
+    t.after(() => sockets.forEach((socket) => void socket.destroy()));
+    return () => sockets.filter(({ closed }) => closed).length;
+  };
+  const refused = await openMany("127.0.0.2");
+  const others = await Promise.all(["127.0.0.4", "127.0.0.5"].map(openMany));
+  await until("ten to be closed", () => refused() === 10);
+  assert.deepEqual(
+    others.map((count) => count()),
+    [0, 0],
+  );
 });
 
 test("TLS: requests and WebSockets, a new certificate without a restart, and clients without TLS", async (t) => {
