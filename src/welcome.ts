@@ -1,12 +1,14 @@
 import { isatty } from "node:tty";
 import type { Progress } from "./actor/host/host.ts";
 import { must } from "./assert.ts";
+import { hasOperator } from "./config/operators.ts";
 import type { Config } from "./config.ts";
 import type { PriceTicks } from "./core/base/units.ts";
 import { compileInstrument, type Instrument, printPrice, printQuantity } from "./core/protocol/instrument.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Output } from "./output.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
+import { SimulatedPrice } from "./sandbox/price-source.ts";
 
 /** Shows how far recovery has come. On a terminal the line replaces the one before. */
 export function showProgress(progress: Progress, output: Pick<Output, "write">): void {
@@ -44,18 +46,26 @@ function roundDown(value: number): number {
   return Math.floor(value / unit) * unit;
 }
 
-/** How to set an index price, which trading needs. The operator's token is not shown. */
-const indexPriceLines = (url: string, symbol: string): string[] => [
-  "set an index price first, since trading needs one (replace 0 by a price):",
-  `  curl -s -X PUT ${url}/operator/index/${symbol} -H "Authorization: Bearer $PERPD_OPERATOR_TOKEN" -H 'Content-Type: application/json' -d '{"price":"0"}'`,
-];
+/**
+ * How to set an index price, which trading needs. The operator's token is not shown: the shell reads it, and refuses to go on
+ * without. The price is the last one. Before the first one nobody has a position that a wrong price could harm.
+ */
+function indexPriceLines(url: string, instrument: Instrument, seed: number, markTicks: PriceTicks): string[] {
+  const price = printPrice(instrument, markTicks || new SimulatedPrice(instrument, seed, 0).ticks);
+  const token = `\${PERPD_OPERATOR_TOKEN:?set it to the token of the operator}`;
+  return [
+    "set an index price first, since trading needs one (change it to that of the market):",
+    `  curl -s -X PUT ${url}/operator/index/${instrument.symbol} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"price":"${price}"}'`,
+  ];
+}
 
 /** The text that is printed when the exchange is ready: its addresses and commands to paste. */
 export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount): string {
   const { url, operatorUrl, socketUrl } = exchange;
   const instrument = compileInstrument(must(config.instruments[0], "an instrument"));
   const { symbol } = instrument;
-  const { price, quantity } = farBelow(instrument, exchange.markTicksOf(instrument.id));
+  const markTicks = exchange.markTicksOf(instrument.id);
+  const { price, quantity } = farBelow(instrument, markTicks);
   const order = (fields: object): string => JSON.stringify({ symbol, side: "BUY", ...fields });
   const market = order({ type: "MARKET", quantity });
   // It costs as much as any order, and leaves neither an order nor a position behind.
@@ -71,7 +81,9 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
     `reference: ${url}/docs`,
     `demo account ${demo.accountId}, token ${demo.token}`,
     "",
-    ...(config.priceSource === "operator" ? indexPriceLines(operatorUrl, symbol) : []),
+    ...(config.priceSource === "operator" && hasOperator(config)
+      ? indexPriceLines(operatorUrl, instrument, config.seed, markTicks)
+      : []),
     "an order:",
     `  curl -s ${url}/orders ${bearer} -d '${market}'`,
     "trades as they happen:",

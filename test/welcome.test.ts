@@ -29,7 +29,11 @@ test("the operator is told how to set prices, and nobody is shown the token", ()
     return welcome(invocation.config, exchange, demo);
   };
   assert.match(shown("--price-source", "operator"), /-X PUT http:\/\/a\/v1\/operator\/index\/BTC-PERP /);
+  assert.match(shown("--price-source", "operator"), /'\{"price":"65000"\}'/);
   assert.ok(!shown("--price-source", "operator").includes(TOKEN));
+  const nobody = loadConfig(["start", "--price-source", "operator"], {});
+  assert.ok(nobody.kind === "start");
+  assert.doesNotMatch(welcome(nobody.config, exchange, demo), /operator/);
   assert.doesNotMatch(shown(), /operator/);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -15,7 +15,7 @@ import {
 import { type AddressInfo, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
@@ -138,6 +138,18 @@ test("the operator's metrics are valid Prometheus text with correct values", asy
   assert.ok(figure("process_resident_memory_bytes") > 2 ** 20);
 });
 
+/** Runs the printed line as an operator pastes it: it asks for the token, and sets a price with it. */
+function pastePriceLine(line: string, token: string, t: TestContext): void {
+  const paste = (environment: object) =>
+    spawnSync("sh", ["-c", line], { env: { PATH: process.env.PATH, ...environment }, encoding: "utf8" });
+  const without = paste({});
+  assert.match(without.stderr, /PERPD_OPERATOR_TOKEN: set it to the token of the operator/);
+  assert.equal(without.stdout, "");
+  const { status, stdout } = paste({ PERPD_OPERATOR_TOKEN: token });
+  if (status === 127) return t.diagnostic("curl is not installed: the printed line was not sent");
+  assert.match(stdout, /"symbol":"BTC-PERP","indexPrice":"65000"/);
+}
+
 test("the metrics have a token of their own, operators have names, and both can have a port of their own", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-operators-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -164,7 +176,9 @@ test("the metrics have a token of their own, operators have names, and both can 
   for (const [method, path] of paths) await isUnknown(split.url, method, path);
   assert.doesNotMatch(await (await fetch(`${split.url}/openapi.json`)).text(), /\/operator\/|\/metrics/);
   const url = `http://${QUIET_HOST}:${port}/v1`;
-  assert.ok(split.stdout.includes(`${url}/operator/index/BTC-PERP`), "the printed command");
+  const printed = split.stdout.split("\n").find((line) => line.includes(`${url}/operator/index/BTC-PERP`));
+  assert.ok(printed, "the printed command");
+  pastePriceLine(printed, OPERATOR_TOKEN, t);
   const [prometheus, alice] = [new Api(url, metricsToken), new Api(url, alicesToken)];
   for (const reader of [prometheus, alice, new Api(url, OPERATOR_TOKEN)])
     assert.equal((await reader.request("GET", "/metrics")).status, 200);
