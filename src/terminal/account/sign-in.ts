@@ -53,7 +53,7 @@ export const tryIt = (): Promise<void> =>
     await takeFromFaucet(DEMO_FUNDS);
   });
 
-export const takeFromFaucet = (amount: string): Promise<void> =>
+export const takeFromFaucet = (amount: string): Promise<unknown> =>
   attempt("faucet", async (client) => {
     const reference = crypto.randomUUID();
     const { amount: paid } = await client.deposit({ asset: "USDC", amount, reference });

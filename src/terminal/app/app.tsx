@@ -3,6 +3,8 @@ import { AccountPanel } from "../account/account-panel.tsx";
 import { OrderBook } from "../book/order-book.tsx";
 import { Tape } from "../book/tape.tsx";
 import { PriceChart } from "../chart/price-chart.tsx";
+import { AmendDialog } from "../dialogs/amend.tsx";
+import { PositionDialogs } from "../dialogs/position.tsx";
 import { OrderForm } from "../order-form/order-form.tsx";
 import { link } from "../state/connection.ts";
 import { instruments, marketsFault, unknownMarket } from "../state/markets.ts";
@@ -49,6 +51,8 @@ export function App() {
       </nav>
       <StatusLine />
       <Toasts />
+      <AmendDialog />
+      <PositionDialogs />
     </div>
   );
 }

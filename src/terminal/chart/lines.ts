@@ -1,33 +1,67 @@
 import { effect } from "@preact/signals";
-import type { IPriceLine, ISeriesApi } from "lightweight-charts";
+import type { AutoscaleInfo, IChartApi, IPriceLine, ISeriesApi, ISeriesPrimitive, Time } from "lightweight-charts";
 import type { Order } from "../../client/types.ts";
+import { amending } from "../dialogs/amend.tsx";
 import { openOrders, positions } from "../state/account.ts";
-import { instrument, symbol } from "../state/markets.ts";
+import { paintNext, setText } from "../state/frame.ts";
+import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { settings } from "../state/settings.ts";
+import { amendOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
+import { fromNumber } from "../text/decimal.ts";
+import { fixed } from "../text/format.ts";
 
-/** Lines across the chart: the account's orders, its entry price and its liquidation price. */
+/**
+ * Lines across the chart: the account's orders, its entry price and its liquidation price. Each order has a handle that
+ * can be dragged to a new price; a click or Enter opens its dialog.
+ */
 
 interface Line {
   readonly price: number;
   readonly color: string;
   readonly style: 0 | 1 | 2;
   readonly title: string;
+  /** Null: it cannot be moved. */
+  readonly order: Order | null;
 }
 
 const variable = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** The price at which an order stands on the chart. */
-export const linePrice = (order: Order): string | null => order.triggerPrice ?? order.price;
+/** The price that a drag changes. A trailing stop follows the market by itself. */
+const moves = (order: Order): "triggerPrice" | "price" | null => {
+  if (order.callbackRate !== null) return null;
+  return order.triggerPrice !== null && order.status === "UNTRIGGERED" ? "triggerPrice" : "price";
+};
+
+/** How far from the candles a line may be to be shown, as a share of the price. */
+const SHOWN_WITHIN = 0.005;
+/** Less is a click. */
+const DRAG_FROM_PX = 4;
+
+interface Shown {
+  line: Line;
+  readonly priceLine: IPriceLine;
+  readonly handle: HTMLButtonElement | null;
+}
 
 export class ChartLines {
+  private readonly chart: IChartApi;
   private readonly series: ISeriesApi<"Candlestick">;
-  private readonly shown = new Map<string, IPriceLine>();
+  private readonly layer = document.createElement("div");
+  private readonly shown = new Map<string, Shown>();
   private readonly stop: () => void;
+  private dragged: { key: string; price: number } | null = null;
 
-  constructor(series: ISeriesApi<"Candlestick">, _host: HTMLElement) {
+  constructor(chart: IChartApi, series: ISeriesApi<"Candlestick">, host: HTMLElement) {
+    this.chart = chart;
     this.series = series;
+    this.layer.className = "handles";
+    host.append(this.layer);
+    // The library tells of no change of the price scale, but it has each primitive update its views at every change.
+    const primitive: ISeriesPrimitive<Time> = { updateAllViews: () => paintNext(this.place) };
+    series.attachPrimitive(primitive);
+    series.applyOptions({ autoscaleInfoProvider: (candles: () => AutoscaleInfo | null) => this.withLines(candles()) });
     this.stop = effect(() => {
       void settings.value.theme;
       this.show(wanted());
@@ -36,21 +70,124 @@ export class ChartLines {
 
   close(): void {
     this.stop();
+    this.layer.remove();
+  }
+
+  /** The price scale shows lines near the candles, too. One far away would flatten the candles. */
+  private withLines(info: AutoscaleInfo | null): AutoscaleInfo | null {
+    if (info === null || info.priceRange === null) return info;
+    let { minValue, maxValue } = info.priceRange;
+    const reach = maxValue * SHOWN_WITHIN;
+    const [least, most] = [minValue - reach, maxValue + reach];
+    for (const { line } of this.shown.values()) {
+      if (line.price < least || line.price > most) continue;
+      minValue = Math.min(minValue, line.price);
+      maxValue = Math.max(maxValue, line.price);
+    }
+    return { ...info, priceRange: { minValue, maxValue } };
   }
 
   private show(lines: ReadonlyMap<string, Line>): void {
-    for (const [key, line] of this.shown) {
+    for (const [key, { priceLine, handle }] of this.shown) {
       if (lines.has(key)) continue;
-      this.series.removePriceLine(line);
+      this.series.removePriceLine(priceLine);
+      handle?.remove();
       this.shown.delete(key);
     }
-    for (const [key, { price, color, style, title }] of lines) {
-      const options = { price, color, title, lineStyle: style, lineWidth: 1, axisLabelVisible: true } as const;
-      const line = this.shown.get(key);
-      if (line === undefined) this.shown.set(key, this.series.createPriceLine(options));
-      else line.applyOptions(options);
+    for (const [key, line] of lines) {
+      const shown = this.shown.get(key) ?? this.add(key, line);
+      shown.line = line;
+      const { price, color, title, style } = line;
+      if (this.dragged?.key !== key)
+        shown.priceLine.applyOptions({ price, color, title: shown.handle === null ? title : "", lineStyle: style });
+      if (shown.handle === null) continue;
+      setText(shown.handle, title);
+      shown.handle.style.setProperty("--line-color", color);
     }
+    paintNext(this.place);
   }
+
+  private add(key: string, line: Line): Shown {
+    const priceLine = this.series.createPriceLine({ price: line.price, lineWidth: 1, axisLabelVisible: true });
+    const added: Shown = { line, priceLine, handle: line.order === null ? null : this.makeHandle(key) };
+    this.shown.set(key, added);
+    return added;
+  }
+
+  private makeHandle(key: string): HTMLButtonElement {
+    const handle = document.createElement("button");
+    handle.type = "button";
+    handle.className = "handle";
+    handle.title = text.dragHint;
+    let startY: number | null = null;
+    handle.addEventListener("pointerdown", (event) => {
+      handle.setPointerCapture(event.pointerId);
+      startY = event.clientY;
+    });
+    handle.addEventListener("pointermove", (event) => {
+      const order = this.shown.get(key)?.line.order;
+      if (startY === null || order == null || moves(order) === null) return;
+      if (this.dragged === null && Math.abs(event.clientY - startY) < DRAG_FROM_PX) return;
+      const price = this.series.coordinateToPrice(event.clientY - this.layer.getBoundingClientRect().top);
+      if (price !== null) this.drag(key, price);
+    });
+    const end = (event: PointerEvent): void => {
+      startY = null;
+      if (event.type === "pointercancel") this.dragged = null;
+      else if (this.dragged !== null) void this.drop();
+      this.show(wanted());
+    };
+    handle.addEventListener("pointerup", end);
+    handle.addEventListener("pointercancel", end);
+    let wasDragged = false;
+    handle.addEventListener("pointerup", () => {
+      wasDragged = this.dropped;
+      this.dropped = false;
+    });
+    handle.addEventListener("click", () => {
+      if (!wasDragged) amending.value = this.shown.get(key)?.line.order ?? null;
+      wasDragged = false;
+    });
+    this.layer.append(handle);
+    return handle;
+  }
+
+  /** Whether the last press of a handle moved it: no click follows then. */
+  private dropped = false;
+
+  private drag(key: string, price: number): void {
+    const shown = this.shown.get(key);
+    if (shown === undefined) return;
+    this.dragged = { key, price };
+    shown.priceLine.applyOptions({ price });
+    if (shown.handle !== null) setText(shown.handle, `${shown.line.title} → ${fixed(price, priceDecimals.peek())}`);
+    paintNext(this.place);
+  }
+
+  private async drop(): Promise<void> {
+    const { dragged } = this;
+    const order = dragged === null ? null : this.shown.get(dragged.key)?.line.order;
+    const tick = instrument.peek()?.tickSize;
+    const field = order == null ? null : moves(order);
+    this.dropped = true;
+    if (dragged === null || order == null || tick === undefined || field === null) return;
+    await amendOrder(order, { [field]: fromNumber(dragged.price, tick, "NEAREST") });
+    // Whatever the exchange said, the line shows the order as it is.
+    this.dragged = null;
+    this.show(wanted());
+  }
+
+  /** Puts each handle beside its line. */
+  private readonly place = (): void => {
+    const axis = this.chart.priceScale("right").width();
+    for (const [key, { line, handle }] of this.shown) {
+      if (handle === null) continue;
+      const price = this.dragged?.key === key ? this.dragged.price : line.price;
+      const y = this.series.priceToCoordinate(price);
+      handle.hidden = y === null || y < 0 || y > this.layer.clientHeight - 26;
+      if (y !== null) handle.style.transform = `translate(${-axis - 8}px, ${Math.round(y) - 10}px)`;
+    }
+  };
 }
 
 function wanted(): Map<string, Line> {
@@ -58,30 +195,23 @@ function wanted(): Map<string, Line> {
   const name = symbol.value;
   const asset = instrument.value?.baseAsset ?? "";
   for (const order of openOrders.value) {
-    const price = linePrice(order);
+    const price = moves(order) === "price" ? order.price : order.triggerPrice;
     if (order.symbol !== name || price === null) continue;
     const color = variable(order.side === "BUY" ? "up" : "down");
     const size = order.closePosition ? "" : ` ${order.remainingQuantity} ${asset}`;
     const style = order.status === "UNTRIGGERED" ? 1 : 2;
-    lines.set(`order ${order.orderId}`, {
-      price: Number(price),
-      color,
-      style,
-      title: `${text.kinds[order.type]}${size}`,
-    });
+    const title = `${text.kinds[order.type]}${size}`;
+    lines.set(`order ${order.orderId}`, { price: Number(price), color, style, title, order });
   }
   const position = positions.value.find((each) => each.symbol === name);
   if (position?.entryPrice != null) {
     const side = position.side === "SHORT" ? text.short : text.long;
     const title = `${side} ${position.size} ${asset}`;
-    lines.set("entry", { price: Number(position.entryPrice), color: variable("accent"), style: 0, title });
+    lines.set("entry", { price: Number(position.entryPrice), color: variable("accent"), style: 0, title, order: null });
   }
-  if (position?.liquidationPrice != null)
-    lines.set("liquidation", {
-      price: Number(position.liquidationPrice),
-      color: variable("warn"),
-      style: 2,
-      title: text.liquidationShort,
-    });
+  if (position?.liquidationPrice != null) {
+    const price = Number(position.liquidationPrice);
+    lines.set("liquidation", { price, color: variable("warn"), style: 2, title: text.liquidationShort, order: null });
+  }
   return lines;
 }

@@ -105,7 +105,7 @@ function runChart(host: HTMLElement): () => void {
   });
   chart.priceScale("volume").applyOptions({ scaleMargins: { top: 0.85, bottom: 0 } });
   chart.priceScale("right").applyOptions({ scaleMargins: { top: 0.08, bottom: 0.2 } });
-  const lines = new ChartLines(prices, host);
+  const lines = new ChartLines(chart, prices, host);
   const stopTheme = effect(() => {
     void settings.value.theme;
     applyTheme(chart, prices);

@@ -2,8 +2,9 @@ import { computed, signal } from "@preact/signals";
 import type { PerpdClient } from "../../client/client.ts";
 import { isOutcomeUnknown, PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
-import type { CloseRequest, NewOrder, Order, OrderChanges } from "../../client/types.ts";
+import type { CloseRequest, NewOrder, Order, OrderChanges, Position } from "../../client/types.ts";
 import { text } from "../text/catalogue.ts";
+import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
 import { accountClient, accountStream } from "./account.ts";
 import { link } from "./connection.ts";
@@ -76,37 +77,45 @@ async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promi
 }
 
 /** Cancels an order. */
-export const cancelOrder = (order: Order): Promise<void> =>
+export const cancelOrder = (order: Order): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (_client, stream) => stream.cancelOrder({ orderId: order.orderId }));
 
-export const cancelAll = (symbol?: string): Promise<void> =>
+export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
   attempt("cancel-all", async (_client, stream) => {
     const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
     toast({ key: "cancel-all", tone: "plain", title: text.canceledMany(canceled), detail: symbol ?? text.allMarkets });
   });
 
-export const amendOrder = (order: Order, changes: OrderChanges): Promise<void> =>
+export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (_client, stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
-export const closePosition = (symbol: string, how: CloseRequest = {}): Promise<void> =>
+export const closePosition = (symbol: string, how: CloseRequest = {}): Promise<PerpdError | null> =>
   attempt(`close-${symbol}`, async (_client, stream) => showOrder(await stream.closePosition(symbol, how)));
 
-/** Runs a request of the account and shows why it failed. */
+/** Turns a position into one of the same size on the other side, by one order at market. */
+export function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
+  const decimals = decimalsOf(size);
+  const quantity = fromUnits(2n * toUnits(size, decimals), decimals);
+  return placeOrder({ symbol, side: side === "SHORT" ? "BUY" : "SELL", type: "MARKET", quantity });
+}
+
+/** Runs a request of the account. Shows and returns the refusal; null when it was done. */
 export async function attempt(
   key: string,
   run: (client: PerpdClient, stream: Stream) => Promise<unknown>,
-): Promise<void> {
+): Promise<PerpdError | null> {
   const client = accountClient.peek();
   const stream = accountStream();
-  if (client === null || stream === null) return;
+  if (client === null || stream === null) return null;
   try {
     await run(client, stream);
+    return null;
   } catch (error) {
-    refused(error, key);
+    return refused(error, key);
   }
 }
 
-function refused(error: unknown, key: string): PerpdError | null {
+function refused(error: unknown, key: string): PerpdError {
   const detail = refusalText(error);
   toast({ key, tone: "bad", title: text.refused, detail });
   return error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: detail });
@@ -136,7 +145,7 @@ export function showOrder(order: Order, key = `order-${order.orderId}`): void {
       : text.orderStatus(words(type), words(status));
   const at = avgPrice ?? price ?? triggerPrice;
   const detail = [
-    `${words(side)} ${quantity} ${asset}`,
+    order.closePosition ? text.closesPosition(asset) : `${words(side)} ${quantity} ${asset}`,
     at === null ? "" : `@ ${at}`,
     reason === null ? "" : words(reason),
   ];

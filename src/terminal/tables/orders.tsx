@@ -1,4 +1,5 @@
 import type { Order } from "../../client/types.ts";
+import { amending } from "../dialogs/amend.tsx";
 import { closedOrders, openOrders } from "../state/account.ts";
 import { chooseMarket, decimalsOfMarket } from "../state/markets.ts";
 import { cancelAll, cancelOrder } from "../state/trading.ts";
@@ -62,7 +63,7 @@ const TRIGGER: Column<Order> = {
   isNumber: true,
   cell: ({ symbol, triggerPrice, triggerBy, callbackRate }) => (
     <>
-      {priceOf(symbol, triggerPrice)}
+      {priceOf(symbol, triggerPrice)}{" "}
       {triggerBy !== null && (
         <span class="sub">
           {text.triggerSources[triggerBy]}
@@ -83,14 +84,22 @@ const OPEN_COLUMNS: readonly Column<Order>[] = [
   {
     title: text.actions,
     cell: (order) => (
-      <button
-        type="button"
-        class="mini"
-        aria-label={text.cancelOrder(order.orderId)}
-        onClick={() => void cancelOrder(order)}
-      >
-        {text.cancel}
-      </button>
+      <span class="row-actions">
+        <button
+          type="button"
+          class="mini"
+          onClick={() => {
+            amending.value = order;
+          }}
+        >
+          {text.amend}
+          <span class="hidden"> {text.orderId(order.orderId)}</span>
+        </button>
+        <button type="button" class="mini" onClick={() => void cancelOrder(order)}>
+          {text.cancel}
+          <span class="hidden"> {text.orderId(order.orderId)}</span>
+        </button>
+      </span>
     ),
   },
 ];

@@ -1,7 +1,8 @@
 import type { Position } from "../../client/types.ts";
+import { positionDialog } from "../dialogs/position.tsx";
 import { pnlOf, positions } from "../state/account.ts";
 import { chooseMarket, decimalsOfMarket, tickerOf } from "../state/markets.ts";
-import { closePosition } from "../state/trading.ts";
+import { closePosition, reversePosition } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
 import { type Column, Table } from "./table.tsx";
@@ -50,7 +51,7 @@ const COLUMNS: readonly Column<Position>[] = [
     isNumber: true,
     cell: (row) => (
       <>
-        <span class="warn">{price(row.liquidationPrice, decimalsOfMarket(row.symbol).price)}</span>
+        <span class="warn">{price(row.liquidationPrice, decimalsOfMarket(row.symbol).price)}</span>{" "}
         <span class="sub">{distance(row) === null ? "" : `${fixed(100 * (distance(row) ?? 0), 1)}%`}</span>
       </>
     ),
@@ -64,7 +65,7 @@ const COLUMNS: readonly Column<Position>[] = [
       const margin = Number(row.initialMargin);
       return (
         <>
-          <span class={tone(pnl)}>{signed(pnl)}</span>
+          <span class={tone(pnl)}>{signed(pnl)}</span>{" "}
           <span class={`sub ${tone(pnl)}`}>{margin === 0 ? "" : percent(pnl / margin)}</span>
         </>
       );
@@ -78,18 +79,36 @@ const COLUMNS: readonly Column<Position>[] = [
   { title: text.adl, cell: ({ adlRank }) => <AdlLights rank={adlRank} /> },
   {
     title: text.actions,
-    cell: ({ symbol }) => (
-      <button
-        type="button"
-        class="mini"
-        aria-label={text.closeAtMarket(symbol)}
-        onClick={() => void closePosition(symbol)}
-      >
-        {text.closeMarket}
-      </button>
-    ),
+    cell: (row) => <Actions position={row} />,
   },
 ];
+
+function Actions({ position }: { position: Position }) {
+  const { symbol } = position;
+  const open = (which: "CLOSE" | "PROTECT") => () => {
+    positionDialog.value = { which, symbol };
+  };
+  return (
+    <span class="row-actions">
+      <button type="button" class="mini" onClick={open("PROTECT")}>
+        {text.exits}
+        <span class="hidden"> {symbol}</span>
+      </button>
+      <button type="button" class="mini" title={text.reverseHint} onClick={() => void reversePosition(position)}>
+        {text.reverse}
+        <span class="hidden"> {symbol}</span>
+      </button>
+      <button type="button" class="mini" onClick={open("CLOSE")}>
+        {text.closePart}
+        <span class="hidden"> {symbol}</span>
+      </button>
+      <button type="button" class="mini" onClick={() => void closePosition(symbol)}>
+        {text.close}
+        <span class="hidden"> {text.atMarketOf(symbol)}</span>
+      </button>
+    </span>
+  );
+}
 
 /** Five lights: more of them, earlier to be deleveraged. */
 function AdlLights({ rank }: { rank: number | null }) {

@@ -112,13 +112,63 @@ test("a price between two ticks is refused in place, with the prices beside it",
   tab.assertClean();
 });
 
+test("a position is protected, and its stop is dragged, amended and canceled", options, async () => {
+  await openTable("Positions");
+  await table("Positions").getByRole("button", { name: "TP / SL BTC-PERP" }).click();
+  const dialog = page.getByRole("dialog", { name: "Protect BTC-PERP" });
+  await dialog.getByLabel("Take profit at").fill("64000");
+  await dialog.getByLabel("Stop loss at").fill("64900");
+  assert.deepEqual(await tab.axe(), []);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  // It would trigger at once: the dialog stays, and says so.
+  await shows(dialog.getByText(/trigger/i));
+  await dialog.getByLabel("Take profit at").fill("70000");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await openTable("Open orders");
+  const row = table("Open orders").getByRole("row").filter({ hasText: "Stop market" });
+  await shows(row.getByRole("cell", { name: "64,900.0 Mark" }));
+  const handle = region("Price chart").getByRole("button", { name: "Stop market" });
+  const place = await handle.boundingBox();
+  assert.ok(place !== null, "the stop has no handle on the chart");
+  await page.mouse.move(place.x + 5, place.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(place.x + 5, place.y + 30, { steps: 3 });
+  await page.mouse.up();
+  await row.getByRole("cell", { name: "64,900.0 Mark" }).waitFor({ state: "hidden" });
+  await row.getByRole("button", { name: /^Amend/ }).click();
+  await page.getByRole("dialog").getByLabel("Trigger").fill("64800.05");
+  await page.getByRole("dialog").getByRole("button", { name: "Amend" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Use 64800.1" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Amend" }).click();
+  await shows(row.getByRole("cell", { name: "64,800.1 Mark" }));
+  await region("Positions and orders").getByRole("button", { name: "Cancel all" }).click();
+  await shows(page.getByText("No open orders."));
+  tab.assertClean();
+});
+
+test("a position is halved, reversed and reversed back", options, async () => {
+  await openTable("Positions");
+  const row = table("Positions").getByRole("row").filter({ hasText: "BTC-PERP" });
+  await row.getByRole("button", { name: "Close… BTC-PERP" }).click();
+  const dialog = page.getByRole("dialog", { name: "Close BTC-PERP" });
+  await dialog.getByText("50%", { exact: true }).click();
+  await dialog.getByRole("button", { name: "Close 50%" }).click();
+  await shows(row.getByRole("cell", { name: "0.01 BTC", exact: true }));
+  await row.getByRole("button", { name: "Reverse BTC-PERP" }).click();
+  await shows(row.getByRole("cell", { name: "−0.01 BTC" }));
+  await row.getByRole("button", { name: "Reverse BTC-PERP" }).click();
+  await shows(row.getByRole("cell", { name: "0.01 BTC", exact: true }));
+  tab.assertClean();
+});
+
 test("a position is closed at market, and its profit is in the fills", options, async () => {
   await openTable("Positions");
   await table("Positions").getByRole("button", { name: "Close BTC-PERP at market" }).click();
   await shows(page.getByText("No open positions."));
   await openTable("Fills");
-  // 0.02 × (64,990 − 65,010)
-  await shows(table("Fills").getByRole("cell", { name: "−0.40" }));
+  // 0.01 × (64,990 − 65,010)
+  await shows(table("Fills").getByRole("cell", { name: "−0.20" }));
   tab.assertClean();
 });
 

@@ -1,0 +1,161 @@
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { PerpdError } from "../../client/error.ts";
+import type { NewOrder, Order, Position } from "../../client/types.ts";
+import { openOrders, pnlOf, positions } from "../state/account.ts";
+import { decimalsOfMarket, instruments } from "../state/markets.ts";
+import { amendOrder, cancelOrder, closePosition, placeOrder } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { cleanDecimal, times } from "../text/decimal.ts";
+import { price as showPrice, signed } from "../text/format.ts";
+import { Dialog } from "./dialog.tsx";
+import { TextField } from "./text-field.tsx";
+
+/** The dialogs of a position: close a part of it, and protect it by a take-profit and a stop-loss. */
+
+type Which = "CLOSE" | "PROTECT";
+export const positionDialog = signal<{ readonly which: Which; readonly symbol: string } | null>(null);
+
+const close = (): void => {
+  positionDialog.value = null;
+};
+
+export function PositionDialogs() {
+  const open = positionDialog.value;
+  const position = positions.value.find((each) => each.symbol === open?.symbol);
+  if (open === null || position === undefined) return null;
+  return open.which === "CLOSE" ? <CloseDialog position={position} /> : <ProtectDialog position={position} />;
+}
+
+const SHARES = [25, 50, 75, 100] as const;
+
+function CloseDialog({ position }: { position: Position }) {
+  const [share, setShare] = useState<number>(100);
+  const [price, setPrice] = useState("");
+  const [refusal, setRefusal] = useState<PerpdError | null>(null);
+  const { symbol, size } = position;
+  const step = instruments.value.find((each) => each.symbol === symbol)?.stepSize ?? "0.001";
+  const quantity = share === 100 ? size : times(size, share / 100, step);
+  const send = async (): Promise<void> => {
+    const limit = price.trim() === "" ? {} : { price: cleanDecimal(price) ?? price };
+    const refused = await closePosition(symbol, { ...(share !== 100 && { quantity }), ...limit });
+    setRefusal(refused);
+    if (refused === null) close();
+  };
+  return (
+    <Dialog title={text.closeTitle(symbol)} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        <div class="sides four" role="radiogroup" aria-label={text.shareToClose}>
+          {SHARES.map((each) => (
+            <label class="side" data-on={share === each || undefined}>
+              <input
+                type="radio"
+                name="share"
+                class="hidden"
+                checked={share === each}
+                onChange={() => setShare(each)}
+              />
+              {each}%
+            </label>
+          ))}
+        </div>
+        <TextField
+          label={text.limitPrice}
+          value={price}
+          placeholder={text.atMarket}
+          refusal={refusal?.field === "price" ? refusal : null}
+          onChange={setPrice}
+        />
+        <dl class="pairs flat">
+          <div>
+            <dt>{text.quantityToClose}</dt>
+            <dd class="num">
+              {quantity} / {size}
+            </dd>
+          </div>
+          <div>
+            <dt>{text.pnlOfPart}</dt>
+            <dd class="num">{signed((pnlOf(position) * share) / 100)} USDC</dd>
+          </div>
+        </dl>
+        <button type="submit" class="big accent">
+          {text.closeShare(share)}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The order that closes the whole position at a trigger, if there is one. */
+const guardOf = (symbol: string, type: Order["type"]): Order | undefined =>
+  openOrders.value.find((each) => each.symbol === symbol && each.type === type && each.closePosition);
+
+const GUARDS = [
+  { type: "TAKE_PROFIT_MARKET", label: text.takeProfit },
+  { type: "STOP_MARKET", label: text.stopLoss },
+] as const;
+
+/** Places, amends or cancels one of the two orders. Returns the refusal. */
+async function setGuard(position: Position, type: NewOrder["type"], typed: string): Promise<PerpdError | null> {
+  const { symbol } = position;
+  const existing = guardOf(symbol, type);
+  const triggerPrice = cleanDecimal(typed) ?? typed.trim();
+  if (triggerPrice === "") return existing === undefined ? null : cancelOrder(existing);
+  if (existing !== undefined)
+    return existing.triggerPrice === triggerPrice ? null : amendOrder(existing, { triggerPrice });
+  const side = position.side === "SHORT" ? "BUY" : "SELL";
+  return placeOrder({ symbol, side, type, triggerPrice, closePosition: true });
+}
+
+function ProtectDialog({ position }: { position: Position }) {
+  const { symbol, entryPrice, liquidationPrice } = position;
+  const { price: decimals } = decimalsOfMarket(symbol);
+  const [typed, setTyped] = useState(() => GUARDS.map(({ type }) => guardOf(symbol, type)?.triggerPrice ?? ""));
+  const [refusals, setRefusals] = useState<(PerpdError | null)[]>([null, null]);
+  const send = async (): Promise<void> => {
+    const results: (PerpdError | null)[] = [];
+    for (const [index, { type }] of GUARDS.entries()) results.push(await setGuard(position, type, typed[index] ?? ""));
+    setRefusals(results);
+    if (results.every((each) => each === null)) close();
+  };
+  return (
+    <Dialog title={text.protectTitle(symbol)} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        <dl class="pairs flat">
+          <div>
+            <dt>{text.entry}</dt>
+            <dd class="num">{showPrice(entryPrice, decimals)}</dd>
+          </div>
+          <div>
+            <dt>{text.liquidationPrice}</dt>
+            <dd class="num warn">{showPrice(liquidationPrice, decimals)}</dd>
+          </div>
+        </dl>
+        {GUARDS.map(({ label }, index) => (
+          <TextField
+            label={label}
+            value={typed[index] ?? ""}
+            placeholder={text.none}
+            unit={text.triggerSources.MARK}
+            refusal={refusals[index] ?? null}
+            onChange={(value) => setTyped(typed.map((each, i) => (i === index ? value : each)))}
+          />
+        ))}
+        <p class="note">{text.protectHint}</p>
+        <button type="submit" class="big accent">
+          {text.confirm}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
