@@ -123,6 +123,9 @@ for (const program of ["nginx", "haproxy"] as const)
     assert.equal((await ask(session, "GET", "/v1/health/ready", {})).status, 200);
 
     const bearer = { authorization: `Bearer ${alice.token}`, "content-type": "application/json" };
+    const { body } = await ask(session, "GET", "/v1/asyncapi.json", { "x-forwarded-proto": "http" });
+    const { exchange } = body.servers as { exchange: { host: string; protocol: string } };
+    assert.deepEqual([exchange.host, exchange.protocol], [`localhost:${proxy.port}`, "wss"]);
     for (const [origin, status] of [
       [`https://localhost:${proxy.port}`, 200],
       ["https://evil.example", 403],

@@ -59,7 +59,9 @@ export async function startProxy(program: "nginx" | "haproxy", backendPort: numb
     const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     mkdirSync(join(folder, "tmp"));
     const paths = kinds.map((kind) => `${kind}_temp_path ${join(folder, "tmp", kind)};`).join("\n");
-    const main = `daemon off;\nworker_processes 1;\npid ${join(folder, "pid")};\nerror_log stderr;\nevents {}\n`;
+    // Otherwise root's workers become another user, who may not write long replies into the folder.
+    const user = process.getuid?.() === 0 ? "user root;\n" : "";
+    const main = `${user}daemon off;\nworker_processes 1;\npid ${join(folder, "pid")};\nerror_log stderr;\nevents {}\n`;
     writeFileSync(file, `${main}http {\naccess_log off;\n${paths}\n${block}}\n`);
   } else {
     const bind: [string, string] = [
