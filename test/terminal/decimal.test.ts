@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groupLevels, groupSteps } from "../../src/terminal/book/levels.ts";
+import { toCsv } from "../../src/terminal/tables/csv.ts";
 import { cleanDecimal, fromNumber, fromUnits, isMultiple, toStep, toUnits } from "../../src/terminal/text/decimal.ts";
 
 test("a typed number becomes a decimal of the API, or none", () => {
@@ -66,4 +67,12 @@ test("levels are grouped away from the spread, and add up", () => {
   assert.deepEqual(bids, [{ price: 100, quantity: 3, total: 3 }]);
   assert.deepEqual(groupLevels([["0.3", "1"]], 0.1, true, 5)[0]?.price.toFixed(1), "0.3");
   assert.deepEqual(groupSteps(0.1, 650), [0.1, 0.5, 1, 5]);
+});
+
+test("a CSV file quotes what must be quoted, and runs no formula", () => {
+  const rows = [
+    { id: "=1+1", amount: "-1.5", note: 'say "hi", you', none: null },
+    { id: "-a", amount: 2, note: "two\nlines", none: undefined },
+  ];
+  assert.equal(toCsv(rows), 'id,amount,note,none\r\n\'=1+1,-1.5,"say ""hi"", you",\r\n\'-a,2,"two\nlines",\r\n');
 });

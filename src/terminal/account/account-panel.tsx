@@ -2,6 +2,7 @@ import { account, accountClient, accountFault, balance, equity, signOut, unreali
 import { text } from "../text/catalogue.ts";
 import { fixed, signed, tone, usd } from "../text/format.ts";
 import { isSigningIn, takeFromFaucet, tryIt } from "./sign-in.ts";
+import { signInWith, wallets } from "./wallets.ts";
 
 /** Who is signed in, and the account's money. */
 export function AccountPanel() {
@@ -36,6 +37,13 @@ function SignedOut() {
     <div class="signed-out">
       <p>{text.tryItHint}</p>
       <TryItButton />
+      {wallets.value.length > 0 && <p>{text.orWallet}</p>}
+      {wallets.value.map((wallet) => (
+        <button type="button" class="wallet" disabled={isSigningIn.value} onClick={() => void signInWith(wallet)}>
+          {wallet.icon !== "" && <img src={wallet.icon} alt="" width="18" height="18" />}
+          {text.connect(wallet.name)}
+        </button>
+      ))}
       {accountFault.value !== null && (
         <p class="note bad" role="alert">
           {accountFault.value}

@@ -23,8 +23,9 @@ export async function signingIn(run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    accountFault.value = refusalText(error);
-    toast({ key: "sign-in", tone: "bad", title: text.signInFailed, detail: refusalText(error) });
+    const isOwn = error instanceof Error && !(error instanceof PerpdError) && !(error instanceof TypeError);
+    accountFault.value = isOwn ? error.message : refusalText(error);
+    toast({ key: "sign-in", tone: "bad", title: text.signInFailed, detail: accountFault.value });
   } finally {
     isSigningIn.value = false;
   }
@@ -49,7 +50,7 @@ export const tryIt = (): Promise<void> =>
     const wallet = newDemoWallet();
     const session = await openSession(wallet.address, (message) => wallet.sign(message));
     const { token, accountId, address, expiresAt } = session;
-    signIn({ kind: "DEMO", token, accountId, address, expiresAt });
+    signIn({ kind: "DEMO", token, accountId, address, expiresAt, sign: wallet.sign });
     await takeFromFaucet(DEMO_FUNDS);
   });
 

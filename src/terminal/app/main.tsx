@@ -1,6 +1,7 @@
 import "../styles/index.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import { openWallets } from "../account/wallets.ts";
 import { openPreview } from "../order-form/form-state.ts";
 import { openMarginSetting } from "../state/leverage.ts";
 import { openMarketFeed } from "../state/market-feed.ts";
@@ -16,6 +17,7 @@ openMarketFeed();
 openMarginSetting();
 openPreview();
 openNotices();
+openWallets();
 void openMarkets();
 
 effect(() => {

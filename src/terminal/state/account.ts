@@ -14,6 +14,8 @@ export interface SignedIn {
   /** DEMO: the page made the account's key. WALLET: a wallet signed. */
   readonly kind: "DEMO" | "WALLET";
   readonly expiresAt: number;
+  /** The wallet's personal_sign, for requests that the exchange has the wallet approve. */
+  readonly sign: (message: string) => Promise<string>;
 }
 
 export const account = signal<SignedIn | null>(null);

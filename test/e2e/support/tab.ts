@@ -21,8 +21,14 @@ export class Tab {
     page.on("pageerror", (error) => note(`uncaught: ${error.stack ?? error.message}`));
   }
 
-  static async open(browser: Browser, url: string, size = { width: 1440, height: 900 }): Promise<Tab> {
-    const page = await browser.newPage({ viewport: size });
+  /** `init` prepares the page before its first script runs. */
+  static async open(
+    browser: Browser,
+    url: string,
+    { init }: { init?: (page: Page) => Promise<void> } = {},
+  ): Promise<Tab> {
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    await init?.(page);
     await page.addInitScript({ content: AXE });
     await page.addInitScript({
       content: `addEventListener("securitypolicyviolation", (event) =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
@@ -6,6 +7,7 @@ import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
+import { newPrivateKey, walletOf } from "../support/wallet.ts";
 
 /** A person trades in Chromium on a real exchange. By role and accessible name only, and no policy is bypassed. */
 
@@ -171,6 +173,58 @@ test("a position is closed at market, and its profit is in the fills", options, 
   await shows(table("Fills").getByRole("cell", { name: "−0.20" }));
   tab.assertClean();
 });
+
+test("a list is saved as CSV", options, async () => {
+  await openTable("Fills");
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save CSV" }).click(),
+  ]);
+  const lines = readFileSync(await file.path(), "utf8")
+    .trim()
+    .split("\r\n");
+  assert.match(file.suggestedFilename(), /^perpd-fills-[0-9-]+\.csv$/);
+  assert.match(lines[0] ?? "", /^tradeId,orderId,clientOrderId,symbol,side,price,quantity,/);
+  assert.match(lines.at(-1) ?? "", /BTC-PERP,BUY,65010,0\.02,1300\.2,/);
+  await openTable("Ledger");
+  await shows(table("Ledger").getByRole("cell", { name: "+100,000.000000" }));
+  tab.assertClean();
+});
+
+test("a wallet that announces itself signs in, and only for this site", options, async () => {
+  const wallet = walletOf(newPrivateKey());
+  const other = await Tab.open(browser, new URL("/", server.url).href, {
+    init: (page) => announce(page, wallet.address, (message) => wallet.signMessage({ message })),
+  });
+  const account = other.page.getByRole("region", { name: "Account" });
+  await account.getByRole("button", { name: "Connect Test Wallet" }).click();
+  await shows(account.getByText(`Wallet ${wallet.address.slice(0, 6)}`));
+  await account.getByRole("button", { name: "Sign out" }).click();
+  // A relay shows the exchange's message for another site.
+  await other.page.route("**/v1/auth/challenge", async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.json()) as { message: string };
+    await route.fulfill({ json: { ...body, message: body.message.replace(/^\S+/, "evil.example") } });
+  });
+  await account.getByRole("button", { name: "Connect Test Wallet" }).click();
+  await shows(account.getByText(/is for evil\.example.* Nothing was signed/));
+  other.assertClean();
+  await other.page.close();
+});
+
+/** A wallet as an extension brings it: it announces itself (EIP-6963) and signs outside of the page. */
+async function announce(page: Page, address: string, sign: (message: string) => Promise<string>): Promise<void> {
+  await page.exposeFunction("signForTest", (hex: string) => sign(Buffer.from(hex.slice(2), "hex").toString()));
+  await page.addInitScript({
+    content: `{
+      const provider = { request: async ({ method, params }) =>
+        method === "eth_requestAccounts" ? ["${address}"] : signForTest(params[0]) };
+      const info = { uuid: "1", name: "Test Wallet", icon: "https://evil.example/icon.png", rdns: "test" };
+      const announce = () => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: { info, provider } }));
+      addEventListener("eip6963:requestProvider", announce);
+    }`,
+  });
+}
 
 test("no rule of axe-core is violated, in either theme and at each size", options, async () => {
   await openTable("Positions");

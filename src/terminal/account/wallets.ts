@@ -1,0 +1,70 @@
+import { signal } from "@preact/signals";
+import { signIn } from "../state/account.ts";
+import { text } from "../text/catalogue.ts";
+import { openSession, signingIn } from "./sign-in.ts";
+
+/** Wallets of the browser, as they announce themselves (EIP-6963). The page never sees a key. */
+
+interface Provider {
+  request(request: { method: string; params?: unknown[] }): Promise<unknown>;
+}
+
+export interface Wallet {
+  readonly id: string;
+  readonly name: string;
+  /** A data: image; "" when the wallet has none. */
+  readonly icon: string;
+  readonly provider: Provider;
+}
+
+export const wallets = signal<readonly Wallet[]>([]);
+
+/** Asks the wallets to announce themselves. Call once. */
+export function openWallets(): void {
+  addEventListener("eip6963:announceProvider", (event) => {
+    const { info, provider } = (event as CustomEvent<{ info: Record<string, unknown>; provider: Provider }>).detail;
+    const id = String(info.uuid ?? "");
+    const icon = String(info.icon ?? "");
+    if (wallets.peek().some((each) => each.id === id)) return;
+    const name = String(info.name ?? "").slice(0, 40);
+    wallets.value = [...wallets.peek(), { id, name, icon: icon.startsWith("data:image/") ? icon : "", provider }];
+  });
+  dispatchEvent(new Event("eip6963:requestProvider"));
+}
+
+const toHex = (message: string): string =>
+  `0x${[...new TextEncoder().encode(message)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+
+/** Codes of EIP-1193. */
+const DECLINED = 4001;
+
+async function ask(provider: Provider, method: string, params: unknown[] = []): Promise<unknown> {
+  try {
+    return await provider.request({ method, params });
+  } catch (error) {
+    const { code, message } = error as { code?: number; message?: string };
+    throw new Error(code === DECLINED ? text.declined : text.walletFailed(String(message ?? code)));
+  }
+}
+
+export const signInWith = (wallet: Wallet): Promise<void> =>
+  signingIn(async () => {
+    const { provider } = wallet;
+    const [address] = (await ask(provider, "eth_requestAccounts")) as string[];
+    if (address === undefined) throw new Error(text.declined);
+    const sign = async (message: string) => String(await ask(provider, "personal_sign", [toHex(message), address]));
+    const session = await openSession(address, (message) => {
+      requireOwnMessage(message, address);
+      return sign(message);
+    });
+    const { token, accountId, expiresAt } = session;
+    signIn({ kind: "WALLET", token, accountId, address: session.address, expiresAt, sign });
+  });
+
+/** The first lines of EIP-4361 name the site and the account: a wallet must not sign in to another site from here. */
+function requireOwnMessage(message: string, address: string): void {
+  const [first = "", second = ""] = message.split("\n");
+  const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, "");
+  if (domain !== location.host) throw new Error(text.otherDomain(domain, location.host));
+  if (second.toLowerCase() !== address.toLowerCase()) throw new Error(text.otherAddress);
+}

@@ -1,0 +1,33 @@
+import type { Page } from "../../client/types.ts";
+import { toast } from "../state/toasts.ts";
+import { refusalText } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { toCsv } from "./csv.ts";
+
+/** Reads one page of a list; without a cursor the first one. */
+export type ReadPage<Row = object> = (page: { limit: number; cursor?: string }) => Promise<Page<Row>>;
+
+const PAGE = 1000;
+const MOST_ROWS = 100_000;
+
+/** Reads a whole list and saves it as a CSV file. */
+export async function download(name: string, read: ReadPage): Promise<void> {
+  const rows: object[] = [];
+  try {
+    let cursor: string | null = null;
+    do {
+      const page: Page<object> = await read({ limit: PAGE, ...(cursor !== null && { cursor }) });
+      rows.push(...page.data);
+      cursor = page.nextCursor;
+    } while (cursor !== null && rows.length < MOST_ROWS);
+  } catch (error) {
+    toast({ key: "csv", tone: "bad", title: text.noDownload, detail: refusalText(error) });
+    return;
+  }
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([toCsv(rows)], { type: "text/csv" }));
+  link.download = `perpd-${name}-${new Date().toISOString().slice(0, 10)}.csv`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  toast({ key: "csv", tone: "good", title: text.downloaded, detail: text.rows(rows.length) });
+}
