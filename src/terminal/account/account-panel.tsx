@@ -1,8 +1,10 @@
 import { account, accountClient, accountFault, balance, equity, signOut, unrealizedPnl } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, signed, tone, usd } from "../text/format.ts";
+import { areKeysOpen } from "./api-keys.tsx";
 import { isSigningIn, takeFromFaucet, tryIt } from "./sign-in.ts";
 import { signInWith, wallets } from "./wallets.ts";
+import { isWithdrawing } from "./withdraw.tsx";
 
 /** Who is signed in, and the account's money. */
 export function AccountPanel() {
@@ -104,6 +106,24 @@ function Money() {
       <div class="account-actions">
         <button type="button" class="mini" onClick={() => void takeFromFaucet("10000")}>
           {text.faucet}
+        </button>
+        <button
+          type="button"
+          class="mini"
+          onClick={() => {
+            isWithdrawing.value = true;
+          }}
+        >
+          {text.withdraw}
+        </button>
+        <button
+          type="button"
+          class="mini"
+          onClick={() => {
+            areKeysOpen.value = true;
+          }}
+        >
+          {text.apiKeys}
         </button>
         <button
           type="button"

@@ -1,5 +1,7 @@
 import { signal } from "@preact/signals";
 import { AccountPanel } from "../account/account-panel.tsx";
+import { ApiKeysDialog } from "../account/api-keys.tsx";
+import { WithdrawDialog } from "../account/withdraw.tsx";
 import { OrderBook } from "../book/order-book.tsx";
 import { Tape } from "../book/tape.tsx";
 import { PriceChart } from "../chart/price-chart.tsx";
@@ -11,6 +13,7 @@ import { instruments, marketsFault, unknownMarket } from "../state/markets.ts";
 import { AccountTables } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { Header } from "./header.tsx";
+import { Palette } from "./palette.tsx";
 import { StatusLine } from "./status-line.tsx";
 import { Toasts } from "./toasts.tsx";
 
@@ -53,6 +56,9 @@ export function App() {
       <Toasts />
       <AmendDialog />
       <PositionDialogs />
+      <WithdrawDialog />
+      <ApiKeysDialog />
+      <Palette />
     </div>
   );
 }

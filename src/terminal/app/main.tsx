@@ -9,6 +9,7 @@ import { openMarkets, priceDecimals, symbol, ticker } from "../state/markets.ts"
 import { text } from "../text/catalogue.ts";
 import { price } from "../text/format.ts";
 import { App } from "./app.tsx";
+import { openHotkeys } from "./commands.ts";
 import { openNotices } from "./notices.ts";
 
 /** The entry of the terminal: opens the streams and draws the page. */
@@ -18,6 +19,7 @@ openMarginSetting();
 openPreview();
 openNotices();
 openWallets();
+openHotkeys();
 void openMarkets();
 
 effect(() => {

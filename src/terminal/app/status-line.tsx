@@ -1,6 +1,7 @@
 import { lastSequence, link, roundTripMs } from "../state/connection.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed } from "../text/format.ts";
+import { isArmed, isPaletteOpen } from "./commands.ts";
 
 /** The state of the connection, and where the chart comes from. */
 export function StatusLine() {
@@ -18,6 +19,26 @@ export function StatusLine() {
       <span title={text.sequenceHint}>
         {text.sequence} <span class="num">{lastSequence.value}</span>
       </span>
+      <button
+        type="button"
+        class="armed"
+        aria-pressed={isArmed.value}
+        title={text.armHint}
+        onClick={() => {
+          isArmed.value = !isArmed.value;
+        }}
+      >
+        {isArmed.value ? text.armed : text.disarmed}
+      </button>
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          isPaletteOpen.value = true;
+        }}
+      >
+        {text.openPalette}
+      </button>
       <span class="end">
         <a href="/v1/docs">{text.apiReference}</a>{" "}
         <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">

@@ -11,6 +11,8 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     const dialog = element.current;
     const before = document.activeElement as HTMLElement | null;
     dialog?.showModal();
+    // The button that closes it comes first, and is seldom wanted first.
+    dialog?.querySelector<HTMLElement>("form input")?.focus();
     return () => {
       dialog?.close();
       before?.focus();

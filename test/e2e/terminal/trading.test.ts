@@ -174,6 +174,63 @@ test("a position is closed at market, and its profit is in the fills", options, 
   tab.assertClean();
 });
 
+test("a trade goes by keyboard alone, and hotkeys trade only while they are armed", options, async () => {
+  const { keyboard } = page;
+  await openTable("Positions");
+  await keyboard.press("m");
+  await page
+    .locator(":focus-visible")
+    .and(form().getByLabel("Size", { exact: true }))
+    .waitFor();
+  await keyboard.press("Control+a");
+  await keyboard.type("0.03");
+  await shows(form().getByRole("button", { name: "Buy 0.03 BTC" }));
+  await keyboard.press("Enter");
+  await shows(table("Positions").getByRole("cell", { name: "0.03 BTC", exact: true }));
+  await page.getByRole("tab", { name: "Positions" }).focus();
+  // Disarmed: nothing happens.
+  await keyboard.press("c");
+  await keyboard.press("Control+k");
+  assert.deepEqual(await tab.axe(), []);
+  await keyboard.type("arm the");
+  await keyboard.press("Enter");
+  await shows(page.getByRole("button", { name: "Hotkeys armed" }));
+  assert.equal(await table("Positions").getByRole("cell", { name: "0.03 BTC", exact: true }).count(), 1);
+  await keyboard.press("c");
+  await shows(page.getByText("No open positions."));
+  await page.getByRole("button", { name: "Hotkeys armed" }).click();
+  tab.assertClean();
+});
+
+test("money is withdrawn, and an API key is created and revoked", options, async () => {
+  const account = region("Account");
+  await account.getByRole("button", { name: "Withdraw" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("10.0000001");
+  await dialog.getByRole("button", { name: "Withdraw" }).click();
+  await dialog.getByRole("button", { name: "Use 10", exact: true }).click();
+  await dialog.getByRole("button", { name: "Withdraw" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await openTable("Transfers");
+  await shows(table("Transfers").getByRole("cell", { name: "10.00 USDC", exact: true }));
+  await account.getByRole("button", { name: "API keys" }).click();
+  await dialog.getByLabel("Name").fill("<b>bot</b>");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await shows(dialog.getByText(/The secret is shown only now/));
+  // Markup in a name is text.
+  await shows(dialog.getByText("<b>bot</b>", { exact: true }));
+  assert.deepEqual(await tab.axe(), []);
+  await dialog.getByRole("button", { name: "Revoke <b>bot</b>" }).click();
+  await shows(dialog.getByText("No API keys yet."));
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  // The browser itself writes a refused HTTP request to the console.
+  assert.deepEqual(
+    tab.faults.splice(0).filter((fault) => !/status of 400/.test(fault)),
+    [],
+  );
+});
+
 test("a list is saved as CSV", options, async () => {
   await openTable("Fills");
   const [file] = await Promise.all([
@@ -244,6 +301,7 @@ test("no rule of axe-core is violated, in either theme and at each size", option
 });
 
 test("a disconnected page says so, lets nobody trade, and goes on by itself", options, async () => {
+  await form().getByRole("button", { name: "Limit" }).click();
   await fill({ Price: "64000", Size: "0.01" });
   tab.expected = /ERR_CONNECTION_REFUSED|WebSocket connection/;
   await server.stop();
