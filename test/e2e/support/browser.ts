@@ -10,9 +10,9 @@ const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goog
 /** The path of the program; null where none is installed. */
 export const CHROMIUM = [process.env.CHROMIUM ?? "", ...PLACES].find((path) => existsSync(path)) ?? null;
 
-/** Chromium's sandbox refuses to run as root. */
+/** Without Chromium's own sandbox, which refuses to run as root and in most containers. Pages keep their security policy. */
 export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM ?? "", args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
+  chromium.launch({ executablePath: CHROMIUM ?? "", chromiumSandbox: false });
 
 const CLIENT = fileURLToPath(new URL("../../../src/client/index.js", import.meta.url));
 
