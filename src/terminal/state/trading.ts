@@ -117,7 +117,13 @@ export async function attempt(
 
 function refused(error: unknown, key: string): PerpdError {
   const detail = refusalText(error);
-  toast({ key, tone: "bad", title: text.refused, detail });
+  const isUnknown = isOutcomeUnknown(error as Error);
+  toast({
+    key,
+    tone: "bad",
+    title: isUnknown ? text.outcomeUnknown : text.refused,
+    detail: isUnknown ? text.lookAtTables : detail,
+  });
   return error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: detail });
 }
 

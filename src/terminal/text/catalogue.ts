@@ -156,6 +156,7 @@ export const text = {
   // Orders
   outcomeUnknown: "Outcome unknown",
   askingForOutcome: "The answer was lost. Asking the exchange what became of the order.",
+  lookAtTables: "The answer was lost. The tables show what happened once the connection is back.",
   notPlaced: "Not placed",
   nothingReached: "The order did not reach the exchange.",
   refused: "Refused",

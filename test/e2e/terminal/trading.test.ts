@@ -283,6 +283,39 @@ async function announce(page: Page, address: string, sign: (message: string) => 
   });
 }
 
+test("an order whose answer is lost is found by its clientOrderId, and placed once", options, async () => {
+  let isCut = false;
+  const other = await Tab.open(browser, new URL("/", server.url).href, {
+    init: (page) =>
+      page.routeWebSocket(/\/v1\/ws$/, (socket) => {
+        const exchange = socket.connectToServer();
+        let isLost = false;
+        socket.onMessage((message) => {
+          exchange.send(message);
+          if (isCut || !/"order\.place"/.test(String(message)) || /"dryRun"/.test(String(message))) return;
+          isCut = isLost = true;
+          setTimeout(() => void socket.close(), 50);
+        });
+        exchange.onMessage((message) => {
+          if (!isLost) socket.send(message);
+        });
+      }),
+  });
+  const { page } = other;
+  await page.getByRole("banner").getByRole("button", { name: "Try it" }).click();
+  const form = page.getByRole("region", { name: "Place an order" });
+  await form.getByLabel("Price", { exact: true }).fill("64000");
+  await form.getByLabel("Size", { exact: true }).fill("0.07");
+  await form.getByRole("button", { name: "Buy 0.07 BTC" }).click();
+  await shows(page.getByText("Limit order placed"));
+  assert.ok(isCut);
+  await page.getByRole("tab", { name: "Open orders" }).click();
+  await shows(page.getByRole("cell", { name: "0 / 0.07" }));
+  assert.equal(await page.getByRole("cell", { name: "0 / 0.07" }).count(), 1);
+  other.assertClean();
+  await page.close();
+});
+
 test("no rule of axe-core is violated, in either theme and at each size", options, async () => {
   await openTable("Positions");
   for (const [width, height] of [
