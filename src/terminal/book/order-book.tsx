@@ -16,7 +16,9 @@ import { groupLevels, groupSteps, type Row } from "./levels.ts";
  * the frame around them.
  */
 
-const ROW_HEIGHT_PX = 20;
+/** At least: the rows of both sides grow to fill the panel. */
+const ROW_HEIGHT_PX = 18;
+const SPREAD_HEIGHT_PX = 32;
 const MOST_ROWS = 40;
 
 /** Index in the list of steps. */
@@ -185,7 +187,7 @@ function runBook(body: HTMLElement, asks: Side, bids: Side, spread: HTMLElement)
     setText(spread, spreadText());
   };
   const resize = new ResizeObserver(() => {
-    const rows = Math.floor((body.clientHeight - 32) / (2 * ROW_HEIGHT_PX));
+    const rows = Math.floor((body.clientHeight - SPREAD_HEIGHT_PX) / (2 * ROW_HEIGHT_PX));
     const count = Math.max(1, Math.min(MOST_ROWS, rows));
     asks.resize(count);
     bids.resize(count);

@@ -5,11 +5,23 @@ import { Feed, publicClient } from "../state/connection.ts";
 
 export type Interval = KlinesQuery["interval"];
 export const INTERVALS: readonly Interval[] = [
-  ...(["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h"] as const),
+  ...(["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h"] as const),
   ...(["6h", "8h", "12h", "1d", "3d", "1w", "1M"] as const),
 ];
 
 const PAGE = 500;
+/** A chart of fewer candles of a minute shows seconds at first: a young market would have a handful of bars. */
+const FEW_MINUTES = 30;
+
+/** The interval of a chart whose interval nobody has chosen. */
+export async function firstInterval(symbol: string): Promise<Interval> {
+  try {
+    const { data } = await publicClient.klines({ symbol, interval: "1m", limit: FEW_MINUTES });
+    return data.length < FEW_MINUTES ? "1s" : "1m";
+  } catch {
+    return "1m";
+  }
+}
 
 export interface CandleHandlers {
   /** All candles so far, oldest first. */

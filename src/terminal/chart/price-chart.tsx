@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import {
   CandlestickSeries,
   ColorType,
@@ -16,10 +16,14 @@ import { set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { fixed, percent, short } from "../text/format.ts";
-import { Candles, INTERVALS, type Interval } from "./candles.ts";
+import { Candles, firstInterval, INTERVALS, type Interval } from "./candles.ts";
 import { ChartLines } from "./lines.ts";
 
-const FAVOURITES: readonly Interval[] = ["1m", "5m", "15m", "1h", "4h", "1d"];
+const FAVOURITES: readonly Interval[] = ["1s", "1m", "5m", "15m", "1h", "4h", "1d"];
+
+/** For as long as the settings have none. Null until the exchange has said how many candles there are. */
+const proposed = signal<Interval | null>(null);
+const shownInterval = computed(() => (settings.value.interval || proposed.value) as Interval | null);
 
 const fault = signal<string | null>(null);
 const isLoading = signal(true);
@@ -29,7 +33,7 @@ const shown = signal<Kline | null>(null);
 export function PriceChart() {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => (host.current === null ? undefined : runChart(host.current)), []);
-  const interval = settings.value.interval;
+  const interval = shownInterval.value;
   return (
     <section class="panel chart" aria-label={text.chart}>
       <header class="panel-head">
@@ -42,7 +46,7 @@ export function PriceChart() {
           <select
             class="bare"
             aria-label={text.allIntervals}
-            value={FAVOURITES.includes(interval as Interval) ? "" : interval}
+            value={interval === null || FAVOURITES.includes(interval) ? "" : interval}
             onChange={(event) => set("interval", event.currentTarget.value)}
           >
             <option value="" disabled hidden>
@@ -91,7 +95,6 @@ function Legend() {
 const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 const timeOf = (candle: Kline): UTCTimestamp => (candle.openTime / 1000) as UTCTimestamp;
-/** Trading views have no time zones of their own: formatters show local time. */
 const OLDER_BELOW = 30;
 
 /** The chart of a panel. Returns a function that ends it. */
@@ -115,15 +118,25 @@ function runChart(host: HTMLElement): () => void {
     if (tick !== undefined)
       prices.applyOptions({ priceFormat: { type: "price", precision: decimalsOf(tick), minMove: Number(tick) } });
   });
+  const stopProposal = effect(() => {
+    const name = symbol.value;
+    if (name === "" || settings.value.interval !== "") return;
+    proposed.value = null;
+    void firstInterval(name).then((found) => {
+      if (symbol.peek() === name) proposed.value = found;
+    });
+  });
   const stopCandles = effect(() => {
     const name = symbol.value;
-    const interval = settings.value.interval as Interval;
-    if (name === "") return;
+    const interval = shownInterval.value;
+    if (name === "" || interval === null) return;
+    chart.timeScale().applyOptions({ secondsVisible: interval === "1s" });
     return follow(chart, prices, volumes, name, interval);
   });
   return () => {
     stopTheme();
     stopFormat();
+    stopProposal();
     stopCandles();
     lines.close();
     chart.remove();
@@ -219,7 +232,8 @@ function formats() {
         const at = new Date(Number(time) * 1000);
         if (kind === 0) return String(at.getFullYear());
         if (kind <= 2) return `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-        return `${two(at.getHours())}:${two(at.getMinutes())}`;
+        const minute = `${two(at.getHours())}:${two(at.getMinutes())}`;
+        return kind === 4 ? `${minute}:${two(at.getSeconds())}` : minute;
       },
     },
   };

@@ -8,10 +8,11 @@ const KEY = "perpd.settings";
 
 interface Settings {
   readonly theme: Theme;
+  /** Of the chart; "" until the person chooses one. */
   readonly interval: string;
 }
 
-const DEFAULTS: Settings = { theme: "dark", interval: "1m" };
+const DEFAULTS: Settings = { theme: "dark", interval: "" };
 
 function read(): Settings {
   try {
