@@ -9,11 +9,12 @@ import { text } from "../text/catalogue.ts";
 import { cleanDecimal, times } from "../text/decimal.ts";
 import { price as showPrice, signed } from "../text/format.ts";
 import { Dialog } from "./dialog.tsx";
+import { MarginDialog } from "./margin.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** The dialogs of a position: close a part of it, and protect it by a take-profit and a stop-loss. */
 
-type Which = "CLOSE" | "PROTECT";
+type Which = "CLOSE" | "PROTECT" | "MARGIN";
 export const positionDialog = signal<{ readonly which: Which; readonly symbol: string } | null>(null);
 
 const close = (): void => {
@@ -24,6 +25,10 @@ export function PositionDialogs() {
   const open = positionDialog.value;
   const position = positions.value.find((each) => each.symbol === open?.symbol);
   if (open === null || position === undefined) return null;
+  if (open.which === "MARGIN") {
+    const decimals = decimalsOfMarket(open.symbol).price;
+    return <MarginDialog position={position} decimals={decimals} onClose={close} />;
+  }
   return open.which === "CLOSE" ? <CloseDialog position={position} /> : <ProtectDialog position={position} />;
 }
 

@@ -92,6 +92,10 @@ export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdEr
 export const closePosition = (symbol: string, how: CloseRequest = {}): Promise<PerpdError | null> =>
   attempt(`close-${symbol}`, async (_client, stream) => showOrder(await stream.closePosition(symbol, how)));
 
+/** Adds `amount` USDC to an isolated position's margin; a negative amount removes it. */
+export const moveMargin = (symbol: string, amount: string, reference: string): Promise<PerpdError | null> =>
+  attempt(`margin-${symbol}`, (_client, stream) => stream.moveMargin(symbol, amount, reference));
+
 /** Turns a position into one of the same size on the other side, by one order at market. */
 export function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
   const decimals = decimalsOf(size);

@@ -85,11 +85,17 @@ const COLUMNS: readonly Column<Position>[] = [
 
 function Actions({ position }: { position: Position }) {
   const { symbol } = position;
-  const open = (which: "CLOSE" | "PROTECT") => () => {
+  const open = (which: "CLOSE" | "PROTECT" | "MARGIN") => () => {
     positionDialog.value = { which, symbol };
   };
   return (
     <span class="row-actions">
+      {position.marginMode === "ISOLATED" && (
+        <button type="button" class="mini" onClick={open("MARGIN")}>
+          {text.margin}
+          <span class="hidden"> {symbol}</span>
+        </button>
+      )}
       <button type="button" class="mini" onClick={open("PROTECT")}>
         {text.exits}
         <span class="hidden"> {symbol}</span>

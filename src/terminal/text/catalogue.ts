@@ -219,6 +219,9 @@ export const text = {
   quantityToClose: "Quantity",
   pnlOfPart: "PnL at the mark",
   closeShare: (share: number) => `Close ${share}%`,
+  marginTitle: (symbol: string) => `Margin of ${symbol}`,
+  addMargin: "Add margin",
+  removeMargin: "Remove margin",
   protectTitle: (symbol: string) => `Protect ${symbol}`,
   protectHint:
     "Each closes the whole position at market when the mark price gets there. Leave a field empty to remove it.",

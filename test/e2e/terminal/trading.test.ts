@@ -174,6 +174,30 @@ test("a position is closed at market, and its profit is in the fills", options, 
   tab.assertClean();
 });
 
+test("leverage and margin mode are set, and an isolated position gets margin", options, async () => {
+  await form().getByRole("button", { name: "Leverage 10×" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("Isolated", { exact: true }).click();
+  await dialog.getByRole("textbox", { name: "Leverage" }).fill("20");
+  assert.deepEqual(await tab.axe(), []);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await shows(form().getByRole("button", { name: "Leverage 20×" }));
+  await form().getByRole("button", { name: "Market" }).click();
+  await fill({ Size: "0.01" });
+  await form().getByRole("button", { name: "Buy 0.01 BTC" }).click();
+  await openTable("Positions");
+  const row = table("Positions").getByRole("row").filter({ hasText: "Isolated 20×" });
+  await row.getByRole("button", { name: "Margin BTC-PERP" }).click();
+  await dialog.getByLabel("Amount").fill("100");
+  await dialog.getByRole("button", { name: "Add margin" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  // 650.1 / 20 + 100, and the loss at the mark.
+  await shows(row.getByRole("cell", { name: /^13[12]\.[0-9]{2}$/ }));
+  await row.getByRole("button", { name: "Close BTC-PERP at market" }).click();
+  await shows(page.getByText("No open positions."));
+  tab.assertClean();
+});
+
 test("a trade goes by keyboard alone, and hotkeys trade only while they are armed", options, async () => {
   const { keyboard } = page;
   await openTable("Positions");
