@@ -75,6 +75,7 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
   return [
     "",
     `trade in the browser: ${url.replace(/v1$/, "")}`,
+    ...(hasOperator(config) ? [`operate in the browser: ${operatorUrl.replace(/v1$/, "operator")}`] : []),
     "",
     `perpd is ready: ${url}  ${socketUrl}`,
     "",

@@ -48,7 +48,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
     ["dialogs"],
     ["order-form"],
     ["account", "book", "chart", "market", "tables"],
-    ["app"],
+    ["app", "operator"],
   ],
   front: [
     ["common", "streams/base"],

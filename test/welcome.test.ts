@@ -34,7 +34,8 @@ test("the operator is told how to set prices, and nobody is shown the token", ()
   const nobody = loadConfig(["start", "--price-source", "operator"], {});
   assert.ok(nobody.kind === "start");
   assert.doesNotMatch(welcome(nobody.config, exchange, demo), /operator/);
-  assert.doesNotMatch(shown(), /operator/);
+  assert.doesNotMatch(shown(), /operator\/index/);
+  assert.match(shown(), /^operate in the browser: http:\/\/a\/operator$/m);
 });
 
 test("the lines to paste are valid orders for the first instrument", () => {

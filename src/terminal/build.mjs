@@ -14,7 +14,10 @@ const TOP = fileURLToPath(new URL("../../", import.meta.url));
 const OUT = `${TOP}dist/terminal/`;
 
 /** Pages by name: title and entry. Each page has its own document and bundle. */
-const PAGES = { index: { title: "perpd", script: "src/terminal/app/main.tsx" } };
+const PAGES = {
+  index: { title: "perpd", script: "src/terminal/app/main.tsx" },
+  operator: { title: "perpd · Operator", script: "src/terminal/operator/main.tsx" },
+};
 
 const { metafile, outputFiles } = await build({
   absWorkingDir: TOP,

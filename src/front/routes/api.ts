@@ -12,7 +12,7 @@ import * as health from "./health.ts";
 import * as market from "./market.ts";
 import * as operator from "./operator.ts";
 import * as orders from "./orders.ts";
-import { Pages } from "./pages.ts";
+import { CONSOLE_PATH, Pages } from "./pages.ts";
 import * as positions from "./positions.ts";
 import * as withdrawalAddresses from "./withdrawal-addresses.ts";
 
@@ -90,10 +90,19 @@ export function apiRoutes(context: Context, version: string): Route[] {
   return [...routes, ...documentRoutes(routes, version).routes];
 }
 
+/** The operator's console reads these, too, wherever it is served. */
+const READ_BY_CONSOLE = ["/health", "/market/symbols", "/market/ticker", "/market/insurance", "/market/liquidations"];
+
+const isForOperatorServer = ({ access, method, path }: Route): boolean =>
+  isForOperators(access) || (method === "GET" && READ_BY_CONSOLE.includes(path));
+
 /** The handler of a server's calls. */
 export type Api = (call: Call) => void;
 
-/** The REST API. `isSplit`: operators have a server of their own, and the public one neither has nor documents their endpoints. */
+/**
+ * The REST API and the pages for browsers. `isSplit`: operators have a server of their own, and the public one has neither
+ * their endpoints nor their console, and does not document them.
+ */
 export function createApis(
   context: Context,
   auth: Auth,
@@ -108,13 +117,16 @@ export function createApis(
   const answerPage = (call: Call) => pages.answer(call);
   const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits);
   const router = routerOf([...shown, ...documents.routes]);
-  const operatorRouter = routerOf(routes.filter(({ access }) => isForOperators(access)));
+  const operatorRouter = routerOf(routes.filter(isForOperatorServer));
   return {
     open(call) {
       if (call.path.startsWith(`${BASE_PATH}/`)) router.handle(call);
-      else if (pages.has(call)) router.answerFile(call, answerPage);
+      else if (pages.has(call) && !(isSplit && call.path === CONSOLE_PATH)) router.answerFile(call, answerPage);
       else if (!redirectToDocs(call)) router.handle(call);
     },
-    operators: (call) => operatorRouter.handle(call),
+    operators(call) {
+      if (pages.has(call) && call.path !== "/") operatorRouter.answerFile(call, answerPage);
+      else operatorRouter.handle(call);
+    },
   };
 }

@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import type { Call } from "../http/call.ts";
 import { chooseEncoding, type Encodings } from "../http/encodings.ts";
 
-// The pages for browsers: the trading terminal at /. src/terminal/build.mjs makes the files.
+// The pages for browsers: the trading terminal at /, and the operator's console. src/terminal/build.mjs makes the files.
+
+export const CONSOLE_PATH = "/operator";
 
 /** Seen from the built file. */
 const BUILT = fileURLToPath(new URL("../../../terminal/", import.meta.url));

@@ -6,10 +6,13 @@ import type { CloseRequest, NewOrder, Order, OrderChanges, Position } from "../.
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
+import { nearestOf, refusalText } from "../text/refusals.ts";
 import { accountClient, accountStream } from "./account.ts";
 import { link } from "./connection.ts";
 import { ticker } from "./markets.ts";
 import { toast } from "./toasts.ts";
+
+export { nearestOf, refusalText };
 
 /** Everything that changes the account's orders and positions. Each function shows its outcome and never throws. */
 
@@ -129,17 +132,6 @@ function refused(error: unknown, key: string): PerpdError {
     detail: isUnknown ? text.lookAtTables : detail,
   });
   return error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: detail });
-}
-
-/** The exchange's own words, without the code in front. */
-export const refusalText = (error: unknown): string =>
-  error instanceof PerpdError ? error.message.replace(/^[A-Z_]+: /, "") : text.noConnection;
-
-/** The valid values beside one that the exchange refused. */
-export function nearestOf({ details }: PerpdError): string[] {
-  const nearest = details?.nearest;
-  if (typeof nearest === "string") return [nearest];
-  return Array.isArray(nearest) ? nearest.map(String) : [];
 }
 
 /** What became of an order, in one line. */

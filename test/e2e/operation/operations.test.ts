@@ -192,6 +192,14 @@ test("the metrics have a token of their own, operators have names, and both can 
     [["alice", "HALT", "REDUCE_ONLY"]],
   );
   for (const path of ["/time", "/orders", "/docs"]) await isUnknown(url, "GET", path);
+  for (const [path, publicStatus, status] of [
+    ["/operator", 404, 200],
+    ["/", 200, 404],
+    ["/v1/market/symbols", 200, 200],
+  ] as const) {
+    assert.equal((await fetch(new URL(path, split.url))).status, publicStatus, path);
+    assert.equal((await fetch(new URL(path, url))).status, status, path);
+  }
   await assert.rejects(SocketClient.open(`ws://${QUIET_HOST}:${port}/v1/ws`), /404/);
   assert.equal((await split.stop()).code, 0);
 });
