@@ -1,10 +1,10 @@
-import { account, accountClient, accountFault, balance, equity, signOut, unrealizedPnl } from "../state/account.ts";
+import { account, accountFault, balance, equity, unrealizedPnl } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, signed, tone, usd } from "../text/format.ts";
-import { areKeysOpen } from "./api-keys.tsx";
-import { isSigningIn, takeFromFaucet, tryIt } from "./sign-in.ts";
-import { signInWith, wallets } from "./wallets.ts";
-import { isWithdrawing } from "./withdraw.tsx";
+import { AccountActions } from "./account-dialogs.tsx";
+import { isSigningIn, shortAddress, tryIt } from "./sign-in.ts";
+import { WalletList } from "./wallet-list.tsx";
+import { wallets } from "./wallets.ts";
 
 /** Who is signed in, and the account's money. */
 export function AccountPanel() {
@@ -24,8 +24,6 @@ export function AccountPanel() {
   );
 }
 
-export const shortAddress = (address: string): string => `${address.slice(0, 6)}…${address.slice(-4)}`;
-
 export function TryItButton() {
   return (
     <button type="button" class="accent" disabled={isSigningIn.value} onClick={() => void tryIt()}>
@@ -40,12 +38,7 @@ function SignedOut() {
       <p>{text.tryItHint}</p>
       <TryItButton />
       {wallets.value.length > 0 && <p>{text.orWallet}</p>}
-      {wallets.value.map((wallet) => (
-        <button type="button" class="wallet" disabled={isSigningIn.value} onClick={() => void signInWith(wallet)}>
-          {wallet.icon !== "" && <img src={wallet.icon} alt="" width="18" height="18" />}
-          {text.connect(wallet.name)}
-        </button>
-      ))}
+      <WalletList />
       {accountFault.value !== null && (
         <p class="note bad" role="alert">
           {accountFault.value}
@@ -103,42 +96,7 @@ function Money() {
         optimum={0}
         value={Math.min(1, ratio ?? 0)}
       />
-      <div class="account-actions">
-        <button type="button" class="mini" onClick={() => void takeFromFaucet("10000")}>
-          {text.faucet}
-        </button>
-        <button
-          type="button"
-          class="mini"
-          onClick={() => {
-            isWithdrawing.value = true;
-          }}
-        >
-          {text.withdraw}
-        </button>
-        <button
-          type="button"
-          class="mini"
-          onClick={() => {
-            areKeysOpen.value = true;
-          }}
-        >
-          {text.apiKeys}
-        </button>
-        <button
-          type="button"
-          class="mini"
-          onClick={() => {
-            void accountClient
-              .peek()
-              ?.logout()
-              .catch(() => {});
-            signOut();
-          }}
-        >
-          {text.signOut}
-        </button>
-      </div>
+      <AccountActions />
     </>
   );
 }

@@ -1,99 +1,111 @@
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { ApiKeyList, CreatedApiKey, NewApiKey } from "../../client/types.ts";
+import type { PerpdError } from "../../client/error.ts";
+import type { ApiKeyList, CreatedApiKey } from "../../client/types.ts";
 import { Dialog } from "../dialogs/dialog.tsx";
-import { TextField } from "../dialogs/text-field.tsx";
-import { account, accountClient } from "../state/account.ts";
-import { refusalText } from "../state/trading.ts";
+import { Refused } from "../dialogs/refused.tsx";
 import { text } from "../text/catalogue.ts";
-import { dayAndClock, words } from "../text/format.ts";
+import { dayAndClock, usd, words } from "../text/format.ts";
+import { NewKeyForm } from "./new-key.tsx";
+import { request } from "./requests.ts";
 
-export const areKeysOpen = signal(false);
+type Key = ApiKeyList["data"][number];
 
-export function ApiKeysDialog() {
-  return areKeysOpen.value && account.value !== null ? <ApiKeys /> : null;
-}
-
-type Permission = NewApiKey["permissions"][number];
-const PERMISSIONS: readonly Permission[] = ["READ", "TRADE", "WITHDRAW"];
-
-/** Lists, creates and revokes API keys. A secret is shown once. */
-function ApiKeys() {
-  const [keys, setKeys] = useState<ApiKeyList["data"]>([]);
-  const [label, setLabel] = useState("");
-  const [chosen, setChosen] = useState<readonly Permission[]>(["READ", "TRADE"]);
+/** Lists, creates and revokes API keys. A secret is shown once, and is forgotten with the dialog. */
+export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
+  const [keys, setKeys] = useState<readonly Key[] | null>(null);
   const [created, setCreated] = useState<CreatedApiKey | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
-  const run = async (action: (client: NonNullable<typeof accountClient.value>) => Promise<unknown>): Promise<void> => {
-    const client = accountClient.peek();
-    if (client === null) return;
-    try {
-      await action(client);
-      setKeys((await client.keys()).data);
-      setFault(null);
-    } catch (error) {
-      setFault(refusalText(error));
-    }
+  const [refusal, setRefusal] = useState<PerpdError | null>(null);
+  const read = async (): Promise<void> =>
+    setRefusal(await request(async (client) => setKeys((await client.keys()).data)));
+  useEffect(() => void read(), []);
+  const revoke = async (apiKey: string): Promise<void> => {
+    const refused = await request((client) => client.revokeKey(apiKey));
+    if (refused !== null) return setRefusal(refused);
+    if (created?.apiKey === apiKey) setCreated(null);
+    await read();
   };
-  useEffect(() => void run(async () => {}), []);
-  const create = () =>
-    run(async (client) => {
-      setCreated(await client.createKey({ label, permissions: [...chosen] }, account.peek()?.sign));
-      setLabel("");
-    });
   return (
-    <Dialog title={text.apiKeys} onClose={() => (areKeysOpen.value = false)}>
-      {keys.length === 0 && <p class="note">{text.noKeys}</p>}
-      <ul class="keys" aria-label={text.apiKeys}>
-        {keys.map(({ apiKey, label, permissions, createdAt }) => (
-          <li key={apiKey}>
-            <span>
-              <strong>{label}</strong> <span class="muted">{permissions.map(words).join(", ")}</span>
-              <br />
-              <code>{apiKey}</code> <span class="muted">{dayAndClock(createdAt)}</span>
-            </span>
-            <button type="button" class="mini" onClick={() => void run((client) => client.revokeKey(apiKey))}>
-              {text.revoke}
-              <span class="hidden"> {label}</span>
+    <Dialog title={text.accountDialogs.apiKeys} onClose={onClose}>
+      {keys === null && refusal === null && <p class="note">{text.loading}</p>}
+      {keys?.length === 0 && <p class="note">{text.accountDialogs.noKeys}</p>}
+      <ul class="entries" aria-label={text.accountDialogs.apiKeys}>
+        {(keys ?? []).map((key) => (
+          <li key={key.apiKey}>
+            <div>
+              <strong>{key.label}</strong>{" "}
+              {key.permissions.map((each) => (
+                <span class={each === "WITHDRAW" ? "tag warn" : "tag"}>{words(each)}</span>
+              ))}
+              <code>{key.apiKey}</code>
+              <span class="muted">{limitsOf(key)}</span>
+            </div>
+            <button type="button" class="mini" onClick={() => void revoke(key.apiKey)}>
+              {text.accountDialogs.revoke}
+              <span class="hidden"> {key.label}</span>
             </button>
           </li>
         ))}
       </ul>
-      {created !== null && (
-        <p class="secret" role="status">
-          {text.secretOnce} <code>{created.secret}</code>
-        </p>
+      <Refused refusal={refusal} fields={[]} />
+      {created === null ? (
+        <NewKeyForm
+          onCreate={(key) => {
+            setCreated(key);
+            void read();
+          }}
+        />
+      ) : (
+        <Secret created={created} onDone={() => setCreated(null)} />
       )}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
+    </Dialog>
+  );
+}
+
+/** In one line. */
+function limitsOf({ createdAt, expiresAt, allowedIps, maxOrderNotional, maxLeverage }: Key): string {
+  const parts = [text.accountDialogs.createdAt(dayAndClock(createdAt))];
+  if (expiresAt !== null) parts.push(text.accountDialogs.ends(dayAndClock(expiresAt)));
+  if (allowedIps.length > 0) parts.push(text.accountDialogs.onlyFrom(allowedIps.join(", ")));
+  if (maxOrderNotional !== null) parts.push(text.accountDialogs.ordersUpTo(usd(maxOrderNotional)));
+  if (maxLeverage !== null) parts.push(text.accountDialogs.leverageUpTo(maxLeverage));
+  return parts.join(" · ");
+}
+
+function Secret({ created, onDone }: { created: CreatedApiKey; onDone: () => void }) {
+  return (
+    <div class="secret">
+      <p role="status">{text.accountDialogs.secretOnce}</p>
+      <CopyField label={text.accountDialogs.apiKey} value={created.apiKey} />
+      <CopyField label={text.accountDialogs.secret} value={created.secret} />
+      <button type="button" class="big accent" onClick={onDone}>
+        {text.accountDialogs.secretKept}
+      </button>
+    </div>
+  );
+}
+
+function CopyField({ label, value }: { label: string; value: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <div class="copy">
+      <label class="stacked-field">
+        <span class="muted">{label}</span>
+        <input readOnly value={value} onFocus={(event) => event.currentTarget.select()} />
+      </label>
+      <button
+        type="button"
+        class="mini"
+        onClick={() => {
+          // A browser may forbid it: then the text can be selected.
+          navigator.clipboard?.writeText(value).then(
+            () => setCopied(true),
+            () => {},
+          );
         }}
       >
-        <TextField label={text.keyLabel} value={label} onChange={setLabel} />
-        <div class="option-row" role="group" aria-label={text.permissions}>
-          {PERMISSIONS.map((each) => (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={chosen.includes(each)}
-                onChange={({ currentTarget: { checked } }) =>
-                  setChosen(PERMISSIONS.filter((other) => (other === each ? checked : chosen.includes(other))))
-                }
-              />
-              {words(each)}
-            </label>
-          ))}
-        </div>
-        {fault !== null && (
-          <p class="note bad" role="alert">
-            {fault}
-          </p>
-        )}
-        <button type="submit" class="big accent" disabled={label === "" || chosen.length === 0}>
-          {text.createKey}
-        </button>
-      </form>
-    </Dialog>
+        {isCopied ? text.accountDialogs.copied : text.accountDialogs.copy}
+        <span class="hidden"> {label}</span>
+      </button>
+    </div>
   );
 }

@@ -11,6 +11,8 @@ import { usd } from "../text/format.ts";
 
 /** The ways to an account: a demo account here, a wallet of the browser in wallets.ts. */
 
+export const shortAddress = (address: string): string => `${address.slice(0, 6)}…${address.slice(-4)}`;
+
 export const isSigningIn = signal(false);
 
 const DEMO_FUNDS = "100000";
@@ -54,7 +56,7 @@ export const tryIt = (): Promise<void> =>
     await takeFromFaucet(DEMO_FUNDS);
   });
 
-export const takeFromFaucet = (amount: string): Promise<unknown> =>
+const takeFromFaucet = (amount: string): Promise<unknown> =>
   attempt("faucet", async (client) => {
     const reference = crypto.randomUUID();
     const { amount: paid } = await client.deposit({ asset: "USDC", amount, reference });

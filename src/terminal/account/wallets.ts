@@ -17,12 +17,18 @@ export interface Wallet {
   readonly provider: Provider;
 }
 
+interface Announcement {
+  info: Record<string, unknown>;
+  provider: Provider;
+}
+
 export const wallets = signal<readonly Wallet[]>([]);
 
 /** Asks the wallets to announce themselves. Call once. */
 export function openWallets(): void {
   addEventListener("eip6963:announceProvider", (event) => {
-    const { info, provider } = (event as CustomEvent<{ info: Record<string, unknown>; provider: Provider }>).detail;
+    const { info, provider } = (event as CustomEvent<Partial<Announcement> | null>).detail ?? {};
+    if (info == null || typeof provider?.request !== "function") return;
     const id = String(info.uuid ?? "");
     const icon = String(info.icon ?? "");
     if (wallets.peek().some((each) => each.id === id)) return;

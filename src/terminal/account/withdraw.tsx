@@ -1,84 +1,123 @@
-import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
+import type { WithdrawalAddress } from "../../client/types.ts";
 import { Dialog } from "../dialogs/dialog.tsx";
+import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
-import { account, accountClient, balance } from "../state/account.ts";
+import { account, balance } from "../state/account.ts";
 import { toast } from "../state/toasts.ts";
-import { refusalText } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal } from "../text/decimal.ts";
 import { usd } from "../text/format.ts";
+import { AddressBook } from "./address-book.tsx";
+import { addressOf, amountOf, firstRefusal, request } from "./requests.ts";
 
-export const isWithdrawing = signal(false);
-
-const close = (): void => {
-  isWithdrawing.value = false;
-};
+const FIELDS = ["amount", "address"];
 
 /** Withdraws to an address. The wallet signs where the exchange asks for it. */
-export function WithdrawDialog() {
-  return isWithdrawing.value && account.value !== null ? <WithdrawForm own={account.value.address} /> : null;
-}
-
-function WithdrawForm({ own }: { own: string }) {
-  const [amount, setAmount] = useState("");
-  const [address, setAddress] = useState(own);
+export function WithdrawDialog({ onClose }: { onClose: () => void }) {
+  const own = account.value?.address ?? "";
+  const [typed, setTyped] = useState({ amount: "", address: own });
+  const [refusal, setRefusal] = useState<PerpdError | null>(null);
+  const [isSending, setSending] = useState(false);
+  const [book, setBook] = useState<readonly WithdrawalAddress[]>([]);
   // One for each dialog: a second try after a lost answer must not pay twice.
   const [reference] = useState(() => crypto.randomUUID());
-  const [refusal, setRefusal] = useState<PerpdError | null>(null);
-  const most = balance.value?.withdrawable ?? "0";
-  const send = async (): Promise<void> => {
-    const client = accountClient.peek();
-    const sign = account.peek()?.sign;
-    if (client === null || sign === undefined) return;
-    const request = {
-      asset: "USDC",
-      amount: cleanDecimal(amount) ?? amount,
-      address: address.trim(),
-      reference,
-    } as const;
-    try {
-      await client.withdraw(request, sign);
-      toast({ key: "withdraw", tone: "good", title: text.withdrawalRequested, detail: `${usd(request.amount)} USDC` });
-      close();
-    } catch (error) {
-      setRefusal(
-        error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: (error as Error).message }),
-      );
-    }
+  useEffect(() => void request(async (client) => setBook((await client.withdrawalAddresses()).data)), []);
+  const change = (changed: Partial<typeof typed>): void => {
+    setTyped({ ...typed, ...changed });
+    setRefusal(null);
   };
   const refusalOf = (field: string): PerpdError | null => (refusal?.field === field ? refusal : null);
-  const isElsewhere = refusal !== null && refusal.field !== "amount" && refusal.field !== "address";
+  const send = async (): Promise<void> => {
+    const amount = amountOf(typed.amount);
+    const address = addressOf(typed.address);
+    if (amount instanceof PerpdError || address instanceof PerpdError) return setRefusal(firstRefusal(amount, address));
+    setSending(true);
+    const refused = await request((client, approve) =>
+      client.withdraw({ asset: "USDC", amount, address, reference }, approve),
+    );
+    setSending(false);
+    setRefusal(refused);
+    if (refused !== null) return;
+    toast({
+      key: "withdraw",
+      tone: "good",
+      title: text.accountDialogs.withdrawalRequested,
+      detail: `${usd(amount)} USDC`,
+    });
+    onClose();
+  };
+  const most = balance.value?.withdrawable ?? "0";
   return (
-    <Dialog title={text.withdraw} onClose={close}>
+    <Dialog title={text.accountDialogs.withdraw} onClose={onClose}>
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           void send();
         }}
       >
+        <TextField
+          label={text.amount}
+          value={typed.amount}
+          unit="USDC"
+          refusal={refusalOf("amount")}
+          onChange={(amount) => change({ amount })}
+        />
         <dl class="pairs flat">
           <div>
-            <dt>{text.withdrawable}</dt>
+            <dt>{text.accountDialogs.withdrawable}</dt>
             <dd class="num">
-              <button type="button" class="link" onClick={() => setAmount(most)}>
-                {usd(most)} USDC
+              {usd(most)} USDC{" "}
+              <button type="button" class="mini" onClick={() => change({ amount: most })}>
+                {text.accountDialogs.max}
               </button>
             </dd>
           </div>
         </dl>
-        <TextField label={text.amount} value={amount} unit="USDC" refusal={refusalOf("amount")} onChange={setAmount} />
-        <TextField label={text.address} value={address} refusal={refusalOf("address")} onChange={setAddress} />
-        {isElsewhere && (
-          <p class="note bad" role="alert">
-            {refusalText(refusal)}
-          </p>
-        )}
-        <button type="submit" class="big accent">
-          {text.withdraw}
+        <TextField
+          label={text.address}
+          isText
+          value={typed.address}
+          placeholder="0x…"
+          refusal={refusalOf("address")}
+          onChange={(address) => change({ address })}
+        />
+        <Choices own={own} book={book} chosen={typed.address} onChoose={(address) => change({ address })} />
+        <p class="note">{text.accountDialogs.withdrawHint}</p>
+        <Refused refusal={refusal} fields={FIELDS} />
+        <button type="submit" class="big accent" disabled={isSending}>
+          {isSending ? text.sending : text.accountDialogs.withdraw}
         </button>
       </form>
+      <AddressBook book={book} isNeeded={refusal?.code === "ADDRESS_NOT_IN_BOOK"} onChange={setBook} />
     </Dialog>
+  );
+}
+
+/** The addresses that a person need not type. */
+function Choices(props: {
+  own: string;
+  book: readonly WithdrawalAddress[];
+  chosen: string;
+  onChoose: (address: string) => void;
+}) {
+  const { own, book, chosen, onChoose } = props;
+  const others = book.filter(({ address }) => address.toLowerCase() !== own.toLowerCase());
+  const choices = [{ address: own, label: text.accountDialogs.ownWallet }, ...others];
+  return (
+    <div class="choices" role="group" aria-label={text.accountDialogs.addressBook}>
+      {choices.map(({ address, label }) => (
+        <button
+          type="button"
+          class="mini"
+          title={address}
+          aria-pressed={address.toLowerCase() === chosen.trim().toLowerCase()}
+          onClick={() => onChoose(address)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
   );
 }

@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
+import { AccountDialogs } from "../account/account-dialogs.tsx";
 import { AccountPanel } from "../account/account-panel.tsx";
-import { ApiKeysDialog } from "../account/api-keys.tsx";
-import { WithdrawDialog } from "../account/withdraw.tsx";
 import { OrderBook } from "../book/order-book.tsx";
 import { Tape } from "../book/tape.tsx";
 import { PriceChart } from "../chart/price-chart.tsx";
@@ -56,8 +55,7 @@ export function App() {
       <Toasts />
       <AmendDialog />
       <PositionDialogs />
-      <WithdrawDialog />
-      <ApiKeysDialog />
+      <AccountDialogs />
       <Palette />
     </div>
   );

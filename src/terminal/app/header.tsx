@@ -1,6 +1,5 @@
-import { TryItButton } from "../account/account-panel.tsx";
+import { AccountMenu } from "../account/account-menu.tsx";
 import { MarketBar } from "../market/market-bar.tsx";
-import { account } from "../state/account.ts";
 import { set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 
@@ -22,7 +21,7 @@ export function Header() {
         >
           {settings.value.theme === "light" ? "☾" : "☀"}
         </button>
-        {account.value === null && <TryItButton />}
+        <AccountMenu />
       </div>
     </header>
   );

@@ -8,26 +8,28 @@ export function TextField(props: {
   label: string;
   value: string;
   unit?: string;
+  /** A text, such as an address: the label stands above it. Otherwise a number. */
+  isText?: boolean;
   placeholder?: string;
   /** The last refusal, if it concerns this field. */
   refusal?: PerpdError | null;
   onChange: (value: string) => void;
 }) {
-  const { label, value, unit, placeholder, refusal, onChange } = props;
+  const { label, value, unit, isText = false, placeholder, refusal, onChange } = props;
   const id = useId();
   const isBad = refusal != null;
   return (
     <div class="field">
-      <div class="box" data-bad={isBad || undefined}>
+      <div class={isText ? "box stacked" : "box"} data-bad={isBad || undefined}>
         <label class="box-label" for={id}>
           {label}
         </label>
         <input
           id={id}
-          inputMode="decimal"
+          inputMode={isText ? "text" : "decimal"}
           autocomplete="off"
           spellcheck={false}
-          maxLength={80}
+          maxLength={isText ? 1000 : 80}
           value={value}
           placeholder={placeholder ?? ""}
           aria-invalid={isBad}
