@@ -256,7 +256,7 @@ export const SETTINGS = Type.Object(
         minimum: 0,
         maximum: 65_535,
         description:
-          "port of a second listener for /v1/operator and /v1/metrics, which the first one then answers with 404; 0 = the first one serves them",
+          "port of a second listener for /operator, /v1/operator and /v1/metrics, which the first one then answers with 404; 0 = the first one serves them",
       }),
     ),
     operatorHost: Type.String(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groupLevels, groupSteps } from "../../src/terminal/book/levels.ts";
+import { perSecond, readingOf } from "../../src/terminal/operator/metrics.ts";
 import { toCsv } from "../../src/terminal/tables/csv.ts";
 import { cleanDecimal, fromNumber, fromUnits, isMultiple, toStep, toUnits } from "../../src/terminal/text/decimal.ts";
 
@@ -75,4 +76,18 @@ test("a CSV file quotes what must be quoted, and runs no formula", () => {
     { id: "-a", amount: 2, note: "two\nlines", none: undefined },
   ];
   assert.equal(toCsv(rows), 'id,amount,note,none\r\n\'=1+1,-1.5,"say ""hi"", you",\r\n\'-a,2,"two\nlines",\r\n');
+});
+
+test("metrics are read from the text of Prometheus, and counters become rates", () => {
+  const metrics = (sequence: number): string =>
+    `# HELP perpd_sequence of perpd_sequence 7\nperpd_sequence ${sequence}\nperpd_sequence_x 9\nperpd_disk_room 0\n` +
+    'perpd_trading{symbol="BTC-PERP"} 1\nnodejs_eventloop_lag_p99_seconds 0.0125\nperpd_rebuilds Nan\n';
+  const before = readingOf(metrics(1000), 5000, 1);
+  const { sequence, hasDiskRoom, loopP99Ms, inFlight } = before;
+  assert.deepEqual([sequence, hasDiskRoom, loopP99Ms, inFlight], [1000, false, 12.5, null]);
+  assert.equal(perSecond(before, readingOf(metrics(1500), 7000, 1), "sequence"), 250);
+  // The exchange has started anew, or has no such metric.
+  assert.equal(perSecond(before, readingOf(metrics(10), 7000, 1), "sequence"), null);
+  assert.equal(perSecond(before, readingOf(metrics(1500), 7000, 1), "cpuSeconds"), null);
+  assert.equal(perSecond(null, before, "sequence"), null);
 });

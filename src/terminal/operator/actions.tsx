@@ -12,7 +12,7 @@ import { refusalText } from "../text/refusals.ts";
 import { client, instruments, refresh, tickers } from "./session.ts";
 import { texts } from "./texts.ts";
 
-/** What an operator changes, each in a dialog: halt, resume, and the index price. */
+/** The changes that an operator makes, each in a dialog: halt, resume, and the index price. */
 
 type Action = "HALT" | "RESUME" | "INDEX";
 const open = signal<{ readonly action: Action; readonly symbol: string } | null>(null);

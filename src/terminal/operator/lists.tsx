@@ -7,7 +7,7 @@ import { columns, sampleCount, times } from "./samples.ts";
 import { type ActKind, actKind, acts, chooseActs, insurance, liquidations, type OperatorAct } from "./session.ts";
 import { texts } from "./texts.ts";
 
-/** What has happened: rates as charts, the insurance fund, liquidations, and what operators did. */
+/** The recent past: rates as charts, the insurance fund, liquidations, and what operators did. */
 
 function Panel(props: { name: string; class?: string; head?: ComponentChildren; children: ComponentChildren }) {
   return (
@@ -104,6 +104,7 @@ export function Fund() {
   return (
     <Panel
       name={texts.fund}
+      class="later"
       head={fund !== null && <strong class="num end">{`${usd(fund.balance)} ${fund.asset}`}</strong>}
     >
       {fund !== null && fund.data.length > 0 && (
@@ -140,7 +141,7 @@ const LIQUIDATIONS: readonly Column<PublicTrade>[] = [
 
 export function Liquidations() {
   return (
-    <Panel name={texts.liquidations}>
+    <Panel name={texts.liquidations} class="later">
       <Scroll name={texts.liquidations}>
         <Table
           caption={texts.liquidations}
@@ -172,6 +173,7 @@ export function Acts() {
   return (
     <Panel
       name={texts.acts}
+      class="later"
       head={
         <span class="row-actions end">
           {KINDS.map((kind) => (

@@ -10,7 +10,7 @@ export function metricOf(text: string, name: string): number | null {
   return null;
 }
 
-/** What one reading says. Null: the exchange does not say. */
+/** One reading of the metrics. Null: the exchange does not say. */
 export interface Reading {
   /** Milliseconds of the page's clock. */
   readonly at: number;

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { perSecond, type Reading } from "./metrics.ts";
 
-/** What the charts show: one row a second since the page was opened, at most an hour. */
+/** The data of the charts: one row a second since the page was opened, at most an hour. */
 
 const MOST_SAMPLES = 3600;
 

@@ -76,7 +76,7 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 
 async function readForever(from: PerpdClient): Promise<void> {
   for (let turn = 0; client.peek() === from; turn++) {
-    await read(from, turn % LISTS_EVERY === 0);
+    await read(from, turn % LISTS_EVERY === 0, true);
     await wait(EVERY_MS);
   }
 }
@@ -84,12 +84,13 @@ async function readForever(from: PerpdClient): Promise<void> {
 /** Reads at once, after a change. */
 export async function refresh(): Promise<void> {
   const from = client.peek();
-  if (from !== null) await read(from, true);
+  if (from !== null) await read(from, true, false);
 }
 
-async function read(from: PerpdClient, withLists: boolean): Promise<void> {
+/** `isSample`: it becomes a point of the charts. */
+async function read(from: PerpdClient, withLists: boolean, isSample: boolean): Promise<void> {
   try {
-    await Promise.all([readFigures(from), withLists && readLists(from)]);
+    await Promise.all([readFigures(from, isSample), withLists && readLists(from)]);
     staleReason.value = null;
   } catch (error) {
     if (client.peek() !== from) return;
@@ -98,17 +99,25 @@ async function read(from: PerpdClient, withLists: boolean): Promise<void> {
   }
 }
 
-async function readFigures(from: PerpdClient): Promise<void> {
+let readsBegun = 0;
+let shownRead = 0;
+
+async function readFigures(from: PerpdClient, isSample: boolean): Promise<void> {
+  const number = ++readsBegun;
   const [metrics, state, symbols, prices] = await Promise.all([
     readMetrics(from),
     from.health(),
     from.symbols(),
     from.tickers(),
   ]);
-  if (client.peek() !== from) return;
+  // A later read that was answered first knows more.
+  if (client.peek() !== from || number < shownRead) return;
+  shownRead = number;
   batch(() => {
-    addSample(reading.peek(), metrics);
-    reading.value = metrics;
+    if (isSample) {
+      addSample(reading.peek(), metrics);
+      reading.value = metrics;
+    }
     health.value = state;
     instruments.value = symbols.data;
     tickers.value = new Map(prices.data.map((each) => [each.symbol, each]));

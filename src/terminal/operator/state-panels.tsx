@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Audit } from "../../client/types.ts";
 import { clock, countdown, fixed, usd, words } from "../text/format.ts";
 import { refusalText } from "../text/refusals.ts";
-import { audit, client, health, reading } from "./session.ts";
+import { audit, client, health, reading, staleReason } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** Whether the exchange works, and whether its sums agree. */
@@ -27,18 +27,21 @@ export function HealthPanel() {
   const state = health.value;
   const now = reading.value;
   const isOk = state?.status === "OK";
+  const isStale = staleReason.value !== null;
   return (
     <section class="panel" aria-label={texts.health}>
       <div class="panel-head">
         <h2>{texts.health}</h2>
         {state !== null && (
-          <strong class={isOk ? "state up" : "state down"}>{isOk ? texts.ok : words(state.status)}</strong>
+          <strong class={isStale ? "state warn" : isOk ? "state up" : "state down"}>
+            {isStale ? texts.stale : isOk ? texts.ok : words(state.status)}
+          </strong>
         )}
       </div>
       {state !== null && (
         <>
           {state.problems.length === 0 ? (
-            <p class="lead muted">{texts.noProblems}</p>
+            <p class="lead muted">{isStale ? texts.notKnown : texts.noProblems}</p>
           ) : (
             <ul class="problems">
               {state.problems.map(({ code, concerns, message }) => (

@@ -69,6 +69,7 @@ export const texts = {
   // Health
   health: "Health",
   ok: "OK",
+  notKnown: "Not known, since the exchange gives no answer.",
   noProblems: "The exchange does all of its work.",
   disk: "Disk",
   diskRoom: "Room for new orders",
@@ -87,7 +88,7 @@ export const texts = {
   audit: "Audit",
   runAudit: "Run the audit",
   running: "Running…",
-  noAudit: "It sums up all money and all positions. Large exchanges pause for a moment.",
+  noAudit: "It sums up all money and all positions of the running exchange.",
   balanced: "Balanced",
   notBalanced: "Not balanced",
   solvent: "Solvent",

@@ -157,6 +157,7 @@ test("a lost connection is said, and the token is forgotten at the end", options
   tab.expected = /ERR_CONNECTION_REFUSED/;
   await server.stop();
   await shows(page.getByRole("alert").getByText(/^Stale: these figures are of \d\d:\d\d:\d\d\./));
+  await shows(region("Health").getByText("Stale", { exact: true }));
   await button("Sign out").click();
   await until("the form", async () => (await page.getByLabel("Operator token").inputValue()) === "");
   tab.assertClean();
