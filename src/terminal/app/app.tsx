@@ -1,10 +1,10 @@
-import { signal } from "@preact/signals";
 import { AccountDialogs } from "../account/account-dialogs.tsx";
 import { AccountPanel } from "../account/account-panel.tsx";
 import { OrderBook } from "../book/order-book.tsx";
 import { Tape } from "../book/tape.tsx";
 import { PriceChart } from "../chart/price-chart.tsx";
 import { AmendDialog } from "../dialogs/amend.tsx";
+import { ConfirmationDialog } from "../dialogs/confirmation.tsx";
 import { PositionDialogs } from "../dialogs/position.tsx";
 import { OrderForm } from "../order-form/order-form.tsx";
 import { link } from "../state/connection.ts";
@@ -13,13 +13,12 @@ import { AccountTables } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { Header } from "./header.tsx";
 import { Palette } from "./palette.tsx";
+import { type PanelName, panel } from "./panel.ts";
+import { SettingsDialog } from "./settings-dialog.tsx";
 import { StatusLine } from "./status-line.tsx";
 import { Toasts } from "./toasts.tsx";
 
-/** On a phone one panel is shown at a time. */
-type PanelName = keyof typeof text.panelNames;
 const PANELS: readonly PanelName[] = ["chart", "book", "trade", "account"];
-const panel = signal<PanelName>("chart");
 
 export function App() {
   return (
@@ -56,6 +55,8 @@ export function App() {
       <AmendDialog />
       <PositionDialogs />
       <AccountDialogs />
+      <SettingsDialog />
+      <ConfirmationDialog />
       <Palette />
     </div>
   );

@@ -1,19 +1,24 @@
 import { signal } from "@preact/signals";
+import { ACCOUNT_DIALOGS, endSession, openAccountDialog } from "../account/account-dialogs.tsx";
 import { tryIt } from "../account/sign-in.ts";
-import type { Draft } from "../order-form/draft.ts";
-import { change } from "../order-form/form-state.ts";
+import { INTERVALS } from "../chart/candles.ts";
+import { type Draft, hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
+import { change, draft, submit, takeShare } from "../order-form/form-state.ts";
 import { account, positions } from "../state/account.ts";
+import { CHOICES, chordOf, type HotkeyId, worksInFields } from "../state/choices.ts";
 import { chooseMarket, instruments, symbol } from "../state/markets.ts";
 import { set, settings } from "../state/settings.ts";
 import { cancelAll, closePosition, reversePosition } from "../state/trading.ts";
+import { chosenTab, TABS } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
+import { panel } from "./panel.ts";
 
 /** What the command palette and the hotkeys can do. */
 
 export interface Command {
   readonly title: string;
-  /** Of KeyboardEvent; undefined without a hotkey. */
-  readonly key?: string;
+  /** Undefined for one without a hotkey. */
+  readonly id?: HotkeyId;
   /** It changes orders or positions at once, so its hotkey works only while hotkeys are armed. */
   readonly isTrading?: true;
   run(): unknown;
@@ -22,49 +27,111 @@ export interface Command {
 /** Whether hotkeys may trade. Off when the page is opened. */
 export const isArmed = signal(false);
 export const isPaletteOpen = signal(false);
+export const isSettingsOpen = signal(false);
 
-/** Puts it into the order form and goes to a field of it. The field may appear with the change. */
+/** Puts it into the order form and goes to a field of it. Panel and field may appear with the change. */
 function changeAndGo(fields: Partial<Draft>, id: string): void {
+  panel.value = "trade";
   change(fields);
   setTimeout(() => document.getElementById(id)?.focus(), 0);
 }
-const position = () => positions.value.find((each) => each.symbol === symbol.value);
+
+/** The price that the order has: its limit, otherwise its trigger. An order at market becomes a limit order. */
+function goToPrice(): void {
+  const { kind } = draft.peek();
+  if (hasPrice(kind)) changeAndGo({}, "field-price");
+  else if (hasTrigger(kind)) changeAndGo({}, "field-triggerPrice");
+  else if (kind === "MARKET") changeAndGo({ kind: "LIMIT" }, "field-price");
+  else changeAndGo({}, "field-activationPrice");
+}
 
 /** Those that make sense now. */
 export function commands(): Command[] {
-  const open = position();
-  const isSignedIn = account.value !== null;
   return [
-    { title: text.commandBuy, key: "b", run: () => changeAndGo({ side: "BUY" }, "field-size") },
-    { title: text.commandSell, key: "s", run: () => changeAndGo({ side: "SELL" }, "field-size") },
-    { title: text.commandLimit, key: "l", run: () => changeAndGo({ kind: "LIMIT" }, "field-price") },
-    { title: text.commandMarket, key: "m", run: () => changeAndGo({ kind: "MARKET" }, "field-size") },
-    ...(isSignedIn ? signedIn() : [{ title: text.tryIt, run: () => tryIt() }]),
-    ...(open === undefined
-      ? []
-      : ([
-          { title: text.commandClose(open.symbol), key: "c", isTrading: true, run: () => closePosition(open.symbol) },
-          { title: text.commandReverse(open.symbol), key: "r", isTrading: true, run: () => reversePosition(open) },
-        ] as const)),
+    { title: text.hotkeyNames.buy, id: "buy", run: () => changeAndGo({ side: "BUY" }, "field-size") },
+    { title: text.hotkeyNames.sell, id: "sell", run: () => changeAndGo({ side: "SELL" }, "field-size") },
+    { title: text.hotkeyNames.limit, id: "limit", run: () => changeAndGo({ kind: "LIMIT" }, "field-price") },
+    { title: text.hotkeyNames.market, id: "market", run: () => changeAndGo({ kind: "MARKET" }, "field-size") },
+    { title: text.hotkeyNames.price, id: "price", run: goToPrice },
+    { title: text.hotkeyNames.size, id: "size", run: () => changeAndGo({}, "field-size") },
+    ...(account.value !== null ? signedIn() : signedOut()),
     {
       title: isArmed.value ? text.disarm : text.arm,
-      key: "a",
+      id: "arm",
       run: () => {
         isArmed.value = !isArmed.value;
       },
     },
-    { title: text.commandTheme, run: () => set("theme", settings.value.theme === "light" ? "dark" : "light") },
+    {
+      title: text.openSettings,
+      run() {
+        isSettingsOpen.value = true;
+      },
+    },
     ...instruments.value.map((each) => ({
       title: text.commandMarketOf(each.symbol),
       run: () => chooseMarket(each.symbol),
     })),
+    ...TABS.map(({ id, title }) => ({
+      title: text.commandShow(title),
+      run() {
+        panel.value = "account";
+        chosenTab.value = id;
+        setTimeout(() => document.getElementById(`tab-${id}`)?.focus(), 0);
+      },
+    })),
+    ...INTERVALS.map((each) => ({ title: text.commandInterval(each), run: () => set("interval", each) })),
+    ...KINDS.slice(2).map((kind) => ({
+      title: text.commandKind(text.kinds[kind]),
+      run: () => changeAndGo({ kind }, kind === "TRAILING_STOP_MARKET" ? "field-callback" : "field-triggerPrice"),
+    })),
+    ...CHOICES.theme.map((each) => ({
+      title: text.commandTheme(text.choices.theme[each]),
+      run: () => set("theme", each),
+    })),
   ];
 }
 
-const signedIn = (): Command[] => [
-  { title: text.commandCancelHere(symbol.value), key: "x", isTrading: true, run: () => cancelAll(symbol.peek()) },
-  { title: text.commandCancelAll, isTrading: true, run: () => cancelAll() },
+const signedOut = (): Command[] => [
+  { title: text.tryIt, run: () => tryIt() },
+  { title: text.accountDialogs.signIn, run: () => openAccountDialog("signIn") },
 ];
+
+const SHARES = [25, 50, 75, 100] as const;
+
+function signedIn(): Command[] {
+  const open = positions.value.find((each) => each.symbol === symbol.value);
+  const ofPosition: Command[] =
+    open === undefined
+      ? []
+      : [
+          {
+            title: text.commandClose(open.symbol),
+            id: "close",
+            isTrading: true,
+            run: () => closePosition(open.symbol),
+          },
+          { title: text.commandReverse(open.symbol), id: "reverse", isTrading: true, run: () => reversePosition(open) },
+        ];
+  return [
+    ...SHARES.map((share) => ({
+      title: text.hotkeyNames[`share${share}`],
+      id: `share${share}` as const,
+      run: () => takeShare(share),
+    })),
+    { title: text.hotkeyNames.submit, id: "submit", isTrading: true, run: () => submit() },
+    {
+      title: text.commandCancelHere(symbol.value),
+      id: "cancel",
+      isTrading: true,
+      run: () => cancelAll(symbol.peek()),
+    },
+    { title: text.commandCancelAll, isTrading: true, run: () => cancelAll() },
+    ...ofPosition,
+    ...ACCOUNT_DIALOGS.map((name) => ({ title: text.accountDialogs[name], run: () => openAccountDialog(name) })),
+    { title: text.signOut, run: () => endSession() },
+  ];
+}
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -73,16 +140,19 @@ const isTyping = (target: EventTarget | null): boolean =>
 /** Listens to keys. Call once. */
 export function openHotkeys(): void {
   document.addEventListener("keydown", (event) => {
-    const key = event.key.toLowerCase();
-    if (key === "k" && (event.ctrlKey || event.metaKey)) {
+    const chord = chordOf(event);
+    if (chord === "Ctrl+K") {
       event.preventDefault();
-      isPaletteOpen.value = !isPaletteOpen.peek();
+      // A dialog that is open keeps the page below it out of reach.
+      if (isPaletteOpen.peek() || document.querySelector("dialog[open]") === null)
+        isPaletteOpen.value = !isPaletteOpen.peek();
       return;
     }
     // A key that is held down must not send an order each time that it repeats.
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
+    if (chord === "" || event.repeat || (isTyping(event.target) && !worksInFields(chord))) return;
     if (document.querySelector("dialog[open]") !== null) return;
-    const command = commands().find((each) => each.key === key);
+    const keys = settings.peek().hotkeys;
+    const command = commands().find(({ id }) => id !== undefined && keys[id] === chord);
     if (command === undefined || (command.isTrading === true && !isArmed.peek())) return;
     event.preventDefault();
     command.run();

@@ -1,7 +1,8 @@
 import { AccountMenu } from "../account/account-menu.tsx";
 import { MarketBar } from "../market/market-bar.tsx";
-import { set, settings } from "../state/settings.ts";
+import { isLight, set } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
+import { isSettingsOpen } from "./commands.ts";
 
 export function Header() {
   return (
@@ -16,10 +17,20 @@ export function Header() {
           type="button"
           class="icon"
           aria-label={text.theme}
-          aria-pressed={settings.value.theme === "light"}
-          onClick={() => set("theme", settings.value.theme === "light" ? "dark" : "light")}
+          aria-pressed={isLight.value}
+          onClick={() => set("theme", isLight.value ? "dark" : "light")}
         >
-          {settings.value.theme === "light" ? "☾" : "☀"}
+          {isLight.value ? "☾" : "☀"}
+        </button>
+        <button
+          type="button"
+          class="icon"
+          aria-label={text.settings}
+          onClick={() => {
+            isSettingsOpen.value = true;
+          }}
+        >
+          ⚙
         </button>
         <AccountMenu />
       </div>

@@ -11,6 +11,7 @@ import { price } from "../text/format.ts";
 import { App } from "./app.tsx";
 import { openHotkeys } from "./commands.ts";
 import { openNotices } from "./notices.ts";
+import { openSounds } from "./sounds.ts";
 
 /** The entry of the terminal: opens the streams and draws the page. */
 
@@ -20,6 +21,7 @@ openPreview();
 openNotices();
 openWallets();
 openHotkeys();
+openSounds();
 void openMarkets();
 
 effect(() => {

@@ -1,4 +1,5 @@
 import { lastSequence, link, roundTripMs } from "../state/connection.ts";
+import { settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed } from "../text/format.ts";
 import { isArmed, isPaletteOpen } from "./commands.ts";
@@ -24,6 +25,7 @@ export function StatusLine() {
         class="armed"
         aria-pressed={isArmed.value}
         title={text.armHint}
+        aria-keyshortcuts={settings.value.hotkeys.arm}
         onClick={() => {
           isArmed.value = !isArmed.value;
         }}

@@ -12,10 +12,10 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Kline } from "../../client/types.ts";
 import { forgetPaint, paintNext } from "../state/frame.ts";
 import { instrument, symbol } from "../state/markets.ts";
-import { set, settings } from "../state/settings.ts";
+import { isCalm, isLight, set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf } from "../text/decimal.ts";
-import { fixed, percent, short } from "../text/format.ts";
+import { fixed, percent, short, timeZone, zoned } from "../text/format.ts";
 import { Candles, firstInterval, INTERVALS, type Interval } from "./candles.ts";
 import { ChartLines } from "./lines.ts";
 
@@ -110,8 +110,12 @@ function runChart(host: HTMLElement): () => void {
   chart.priceScale("right").applyOptions({ scaleMargins: { top: 0.08, bottom: 0.2 } });
   const lines = new ChartLines(chart, prices, host);
   const stopTheme = effect(() => {
-    void settings.value.theme;
+    void [settings.value.palette, isLight.value];
     applyTheme(chart, prices);
+  });
+  const stopZone = effect(() => {
+    void timeZone.value;
+    chart.applyOptions({ ...formats(), kineticScroll: { touch: !isCalm.value, mouse: false } });
   });
   const stopFormat = effect(() => {
     const tick = instrument.value?.tickSize;
@@ -135,6 +139,7 @@ function runChart(host: HTMLElement): () => void {
   });
   return () => {
     stopTheme();
+    stopZone();
     stopFormat();
     stopProposal();
     stopCandles();
@@ -215,13 +220,13 @@ function follow(
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** Local time: the library itself shows UTC only. */
+/** In the zone that is chosen: the library itself shows UTC only. */
 function formats() {
   return {
     localization: {
       timeFormatter: (time: unknown) => {
-        const at = new Date(Number(time) * 1000);
-        return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+        const at = zoned(Number(time) * 1000);
+        return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
       },
     },
     timeScale: {
@@ -229,11 +234,11 @@ function formats() {
       secondsVisible: false,
       rightOffset: 8,
       tickMarkFormatter: (time: unknown, kind: number) => {
-        const at = new Date(Number(time) * 1000);
-        if (kind === 0) return String(at.getFullYear());
-        if (kind <= 2) return `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-        const minute = `${two(at.getHours())}:${two(at.getMinutes())}`;
-        return kind === 4 ? `${minute}:${two(at.getSeconds())}` : minute;
+        const at = zoned(Number(time) * 1000);
+        if (kind === 0) return String(at.getUTCFullYear());
+        if (kind <= 2) return `${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
+        const minute = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
+        return kind === 4 ? `${minute}:${two(at.getUTCSeconds())}` : minute;
       },
     },
   };

@@ -1,18 +1,19 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { text } from "../text/catalogue.ts";
 
 /** A modal dialog. The browser keeps the focus inside, and gives it back at the end. Escape closes it. */
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
-  const { title, onClose, children } = props;
+export function Dialog(props: { title: string; isWide?: boolean; onClose: () => void; children: ComponentChildren }) {
+  const { title, isWide, onClose, children } = props;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // Before the next key: one that is typed at once must not reach the page below.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement as HTMLElement | null;
     dialog?.showModal();
     // The button that closes it comes first, and is seldom wanted first.
-    dialog?.querySelector<HTMLElement>("form input")?.focus();
+    dialog?.querySelector<HTMLElement>("form input, form [type=submit]")?.focus();
     return () => {
       dialog?.close();
       before?.focus();
@@ -21,6 +22,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   return (
     <dialog
       ref={element}
+      class={isWide === true ? "wide" : ""}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();

@@ -3,8 +3,11 @@ import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { MaxOrderSize, NewOrder, TriedOrder } from "../../client/types.ts";
 import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
+import { askFirst } from "../state/confirmation.ts";
 import { instrument, symbol, ticker } from "../state/markets.ts";
 import { obstacle, placeOrder } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { fromNumber } from "../text/decimal.ts";
 import { type Built, buildOrder, type Draft, EMPTY_DRAFT, type Field, referencePrice } from "./draft.ts";
 
 /** What the order form holds, and what the engine says about it before it is sent. */
@@ -132,9 +135,20 @@ export async function readMaxSize(): Promise<string | null> {
   }
 }
 
+/** Fills in a part, in percent, of the largest order that the engine would take. */
+export async function takeShare(percent: number): Promise<void> {
+  const limit = maxSize.peek()?.data[0]?.maxQuantity ?? (await readMaxSize());
+  const chosen = instrument.peek();
+  if (limit === null || chosen === null) return;
+  const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
+  const inUnit = draft.peek().sizeUnit === "BASE" ? part : fromNumber(Number(part) * marketPrice.peek(), "0.01");
+  change({ size: inUnit === "0" ? "" : inUnit });
+}
+
 export async function submit(): Promise<void> {
   const { order } = built.peek();
   if (order === null || isSending.peek() || obstacle.peek() !== null) return;
+  if (!(await askFirst(questionOf(order)))) return;
   isSending.value = true;
   try {
     const refused = await placeOrder(order);
@@ -143,4 +157,10 @@ export async function submit(): Promise<void> {
   } finally {
     isSending.value = false;
   }
+}
+
+function questionOf({ side, type, quantity, symbol: name, price, triggerPrice }: NewOrder): string {
+  const at = price ?? triggerPrice;
+  const what = `${side === "BUY" ? text.buy : text.sell} ${quantity ?? ""} ${name}`;
+  return `${what} · ${text.kinds[type]}${at == null ? "" : ` @ ${at}`}`;
 }

@@ -3,22 +3,10 @@ import { accountClient, balance, positions } from "../state/account.ts";
 import { instrument, symbol, ticker } from "../state/markets.ts";
 import { obstacle, refusalText } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { fromNumber } from "../text/decimal.ts";
 import { quantity as showQuantity, usd } from "../text/format.ts";
 import { hasPrice, hasTrigger, isAtMarket, isImmediate, isTrailing, KINDS, type Kind } from "./draft.ts";
 import { Check, DecimalField } from "./fields.tsx";
-import {
-  built,
-  change,
-  draft,
-  formFieldOf,
-  isSending,
-  marketPrice,
-  maxSize,
-  readMaxSize,
-  refusal,
-  submit,
-} from "./form-state.ts";
+import { built, change, draft, formFieldOf, isSending, maxSize, refusal, submit, takeShare } from "./form-state.ts";
 import { LeverageButton } from "./leverage.tsx";
 import { Preview } from "./preview.tsx";
 
@@ -190,14 +178,6 @@ function SizeSlider() {
   }, [side, kind, price, reduceOnly]);
   const quantity = Number(sizeUnit === "BASE" ? size : (built.value.order?.quantity ?? 0));
   const percent = most === null || Number(most) === 0 ? 0 : Math.min(100, (100 * quantity) / Number(most));
-  const take = async (share: number): Promise<void> => {
-    const limit = maxSize.peek()?.data[0]?.maxQuantity ?? (await readMaxSize());
-    const chosen = instrument.peek();
-    if (limit === null || chosen === null) return;
-    const part = fromNumber((Number(limit) * share) / 100, chosen.stepSize);
-    const inUnit = sizeUnit === "BASE" ? part : fromNumber(Number(part) * marketPrice.peek(), "0.01");
-    change({ size: inUnit === "0" ? "" : inUnit });
-  };
   return (
     <div class="slider">
       <input
@@ -210,11 +190,16 @@ function SizeSlider() {
         aria-valuetext={`${Math.round(percent)} %`}
         disabled={accountClient.value === null}
         value={Math.round(percent)}
-        onInput={(event) => void take(Number(event.currentTarget.value))}
+        onInput={(event) => void takeShare(Number(event.currentTarget.value))}
       />
       <div class="marks">
         {MARKS.slice(1).map((share) => (
-          <button type="button" class="mini" disabled={accountClient.value === null} onClick={() => void take(share)}>
+          <button
+            type="button"
+            class="mini"
+            disabled={accountClient.value === null}
+            onClick={() => void takeShare(share)}
+          >
             {share}%
           </button>
         ))}

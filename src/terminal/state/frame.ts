@@ -8,13 +8,22 @@ type Paint = () => void;
 let due = new Set<Paint>();
 let running = new Set<Paint>();
 let isRequested = false;
+let intervalMs = 0;
+let paintedAtMs = 0;
+
+/** Leaves at least this time between two frames that are painted. 0 = each frame of the screen. */
+export function setPaintInterval(ms: number): void {
+  intervalMs = ms;
+}
 
 /** Runs `paint` in the next frame, once however often it is asked for. */
 export function paintNext(paint: Paint): void {
   due.add(paint);
   if (isRequested) return;
   isRequested = true;
-  requestAnimationFrame(run);
+  const wait = paintedAtMs + intervalMs - performance.now();
+  if (wait <= 0) requestAnimationFrame(run);
+  else setTimeout(() => requestAnimationFrame(run), wait);
 }
 
 export function forgetPaint(paint: Paint): void {
@@ -23,6 +32,7 @@ export function forgetPaint(paint: Paint): void {
 
 function run(): void {
   isRequested = false;
+  paintedAtMs = performance.now();
   [due, running] = [running, due];
   for (const paint of running) paint();
   running.clear();

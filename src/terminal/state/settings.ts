@@ -1,22 +1,15 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { timeZone } from "../text/format.ts";
+import { cleanSettings, DEFAULTS, type Settings } from "./choices.ts";
+import { setPaintInterval } from "./frame.ts";
 
 /** What a person has chosen for this browser. Kept in localStorage; nothing of an account is. */
 
-export type Theme = "dark" | "light";
-
 const KEY = "perpd.settings";
-
-interface Settings {
-  readonly theme: Theme;
-  /** Of the chart; "" until the person chooses one. */
-  readonly interval: string;
-}
-
-const DEFAULTS: Settings = { theme: "dark", interval: "" };
 
 function read(): Settings {
   try {
-    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Settings>) };
+    return cleanSettings(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
   } catch {
     return DEFAULTS;
   }
@@ -28,8 +21,37 @@ export function set<K extends keyof Settings>(name: K, value: Settings[K]): void
   settings.value = { ...settings.peek(), [name]: value };
 }
 
+export function resetSettings(): void {
+  settings.value = DEFAULTS;
+}
+
+/** A preference of the system, such as "(prefers-color-scheme: light)". */
+function preference(media: string): ReadonlySignal<boolean> {
+  const query = matchMedia(media);
+  const now = signal(query.matches);
+  query.addEventListener("change", () => {
+    now.value = query.matches;
+  });
+  return now;
+}
+const systemIsLight = preference("(prefers-color-scheme: light)");
+const systemIsCalm = preference("(prefers-reduced-motion: reduce)");
+
+/** Whether the page is light now, by choice or as the system is. */
+export const isLight = computed(() =>
+  settings.value.theme === "system" ? systemIsLight.value : settings.value.theme === "light",
+);
+
+/** Whether little may move: figures change at most four times a second, and the chart does not glide. */
+export const isCalm = computed(() => settings.value.motion === "reduced" || systemIsCalm.value);
+
+const PAINT_EVERY_MS = { frame: 0, quarter: 250, second: 1_000 } as const;
+
 effect(() => {
-  document.documentElement.dataset.theme = settings.value.theme;
+  const { palette, pace, zone } = settings.value;
+  Object.assign(document.documentElement.dataset, { theme: isLight.value ? "light" : "dark", palette });
+  setPaintInterval(Math.max(PAINT_EVERY_MS[pace], isCalm.value ? PAINT_EVERY_MS.quarter : 0));
+  timeZone.value = zone;
   try {
     localStorage.setItem(KEY, JSON.stringify(settings.value));
   } catch {

@@ -8,6 +8,7 @@ import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
 import { nearestOf, refusalText } from "../text/refusals.ts";
 import { accountClient, accountStream } from "./account.ts";
+import { askFirst } from "./confirmation.ts";
 import { link } from "./connection.ts";
 import { ticker } from "./markets.ts";
 import { toast } from "./toasts.ts";
@@ -92,15 +93,21 @@ export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
 export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (_client, stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
-export const closePosition = (symbol: string, how: CloseRequest = {}): Promise<PerpdError | null> =>
-  attempt(`close-${symbol}`, async (_client, stream) => showOrder(await stream.closePosition(symbol, how)));
+/** Without `how` the whole position at market, after a question if the person wants to be asked. */
+export async function closePosition(symbol: string, how?: CloseRequest): Promise<PerpdError | null> {
+  if (how === undefined && !(await askFirst(text.commandClose(symbol)))) return null;
+  return attempt(`close-${symbol}`, async (_client, stream) =>
+    showOrder(await stream.closePosition(symbol, how ?? {})),
+  );
+}
 
 /** Adds `amount` USDC to an isolated position's margin; a negative amount removes it. */
 export const moveMargin = (symbol: string, amount: string, reference: string): Promise<PerpdError | null> =>
   attempt(`margin-${symbol}`, (_client, stream) => stream.moveMargin(symbol, amount, reference));
 
 /** Turns a position into one of the same size on the other side, by one order at market. */
-export function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
+export async function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
+  if (!(await askFirst(text.commandReverse(symbol)))) return null;
   const decimals = decimalsOf(size);
   const quantity = fromUnits(2n * toUnits(size, decimals), decimals);
   return placeOrder({ symbol, side: side === "SHORT" ? "BUY" : "SELL", type: "MARKET", quantity });

@@ -22,7 +22,7 @@ interface Tab {
   read?(client: PerpdClient, page: { limit: number; cursor?: string }): Promise<Page<object>>;
 }
 
-const TABS: readonly Tab[] = [
+export const TABS: readonly Tab[] = [
   { id: "positions", title: text.positions, Panel: Positions, count: () => positions.value.length },
   { id: "orders", title: text.openOrders, Panel: OpenOrders, count: () => openOrders.value.length },
   {
@@ -37,17 +37,18 @@ const TABS: readonly Tab[] = [
   { id: "ledger", title: text.ledger, Panel: Ledger, read: (client, page) => client.ledger(page) },
 ];
 
-const chosen = signal("positions");
+/** The id of a tab. */
+export const chosenTab = signal("positions");
 
 export function AccountTables() {
-  const index = TABS.findIndex(({ id }) => id === chosen.value);
+  const index = TABS.findIndex(({ id }) => id === chosenTab.value);
   const { Panel, id, read } = TABS[index] ?? TABS[0]!;
   const client = accountClient.value;
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     const next = TABS[(index + step + TABS.length) % TABS.length]!;
-    chosen.value = next.id;
+    chosenTab.value = next.id;
     document.getElementById(`tab-${next.id}`)?.focus();
   };
   return (
@@ -63,7 +64,7 @@ export function AccountTables() {
             aria-controls="tables-panel"
             tabIndex={tab.id === id ? 0 : -1}
             onClick={() => {
-              chosen.value = tab.id;
+              chosenTab.value = tab.id;
             }}
           >
             {tab.title}

@@ -1,3 +1,5 @@
+import { signal } from "@preact/signals";
+
 /** How figures are shown. Each function takes a decimal text of the API, or null for a value that is not known. */
 
 const NONE = "–";
@@ -42,15 +44,24 @@ export const short = (value: string | number | null | undefined): string =>
 
 const pad = (value: number): string => String(value).padStart(2, "0");
 
+/** In which zone times are shown. */
+export const timeZone = signal<"local" | "utc">("local");
+
+/** A date whose UTC fields are those of the time in the zone that is shown. */
+export function zoned(timeMs: number): Date {
+  if (timeZone.value === "utc") return new Date(timeMs);
+  return new Date(timeMs - 60_000 * new Date(timeMs).getTimezoneOffset());
+}
+
 export function clock(timeMs: number): string {
-  const at = new Date(timeMs);
-  return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  const at = zoned(timeMs);
+  return `${pad(at.getUTCHours())}:${pad(at.getUTCMinutes())}:${pad(at.getUTCSeconds())}`;
 }
 
 /** "11-23 21:05:09" */
 export function dayAndClock(timeMs: number): string {
-  const at = new Date(timeMs);
-  return `${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clock(timeMs)}`;
+  const at = zoned(timeMs);
+  return `${pad(at.getUTCMonth() + 1)}-${pad(at.getUTCDate())} ${clock(timeMs)}`;
 }
 
 /** "01:02:03" */

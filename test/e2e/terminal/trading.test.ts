@@ -226,6 +226,125 @@ test("a trade goes by keyboard alone, and hotkeys trade only while they are arme
   tab.assertClean();
 });
 
+test("the palette switches the market, and takes the keys that are typed at once", options, async () => {
+  const { keyboard } = page;
+  const market = page.getByRole("banner").getByRole("button", { name: /^Market/ });
+  for (const name of ["ETH-PERP", "BTC-PERP"]) {
+    await keyboard.press("Control+k");
+    await keyboard.type(`to ${name.slice(0, 3).toLowerCase()}`);
+    const palette = page.getByRole("dialog", { name: "Commands" });
+    await shows(palette.getByRole("option", { name: `Go to ${name}`, selected: true }));
+    const active = await palette.getByRole("combobox").getAttribute("aria-activedescendant");
+    assert.equal(await palette.getByRole("option", { selected: true }).getAttribute("id"), active);
+    await keyboard.press("Enter");
+    await shows(market.filter({ hasText: name }));
+  }
+  // The letters were no hotkeys.
+  await shows(page.getByRole("button", { name: "Hotkeys disarmed" }));
+  tab.assertClean();
+});
+
+test("an order is placed and canceled by keyboard alone, after a question", options, async () => {
+  const { keyboard } = page;
+  const command = async (typed: string): Promise<void> => {
+    await keyboard.press("Control+k");
+    await keyboard.type(typed);
+    await keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Commands" }).waitFor({ state: "hidden" });
+  };
+  const focused = (locator: Locator): Promise<void> => page.locator(":focus").and(locator).waitFor();
+  const askOrNot = async (): Promise<void> => {
+    await command("settings");
+    await page.getByRole("checkbox", { name: "Ask before an order is sent" }).press("Space");
+    await keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  };
+  await askOrNot();
+  await command("show open orders");
+  await focused(page.getByRole("tab", { name: "Open orders" }));
+  await keyboard.press("l");
+  await focused(form().getByLabel("Price", { exact: true }));
+  await keyboard.press("Control+a");
+  await keyboard.type("64000");
+  await keyboard.press("Tab");
+  await keyboard.press("q");
+  await focused(form().getByLabel("Size", { exact: true }));
+  await keyboard.press("Control+a");
+  await keyboard.type("0.05");
+  // In a field a letter is text.
+  await keyboard.type("x");
+  assert.equal(await form().getByLabel("Size", { exact: true }).inputValue(), "0.05x");
+  await keyboard.press("Backspace");
+  await shows(form().getByRole("button", { name: "Buy 0.05 BTC" }));
+  await keyboard.press("Enter");
+  const asked = page.getByRole("dialog", { name: "Send this?" });
+  await shows(asked.getByText("Buy 0.05 BTC-PERP · Limit @ 64000"));
+  assert.deepEqual(await tab.axe(), []);
+  await keyboard.press("Enter");
+  await asked.waitFor({ state: "hidden" });
+  await command("show open orders");
+  await focused(page.getByRole("tab", { name: "Open orders" }));
+  const order = table("Open orders").getByRole("cell", { name: "0 / 0.05" });
+  await shows(order);
+  await keyboard.press("x");
+  await command("arm");
+  await shows(page.getByRole("button", { name: "Hotkeys armed" }));
+  // Disarmed, the key did nothing.
+  assert.equal(await order.count(), 1);
+  await keyboard.press("x");
+  await shows(page.getByText("No open orders."));
+  await keyboard.press("a");
+  await shows(page.getByRole("button", { name: "Hotkeys disarmed" }));
+  await askOrNot();
+  tab.assertClean();
+});
+
+test("settings survive a reload, hold nothing of the account, and are reset", options, async () => {
+  const other = await Tab.open(browser, new URL("/", server.url).href);
+  const { keyboard } = other.page;
+  const dialog = other.page.getByRole("dialog", { name: "Settings" });
+  const openSettings = () => other.page.getByRole("button", { name: "Settings" }).click();
+  await other.page.getByRole("banner").getByRole("button", { name: "Try it" }).click();
+  await shows(other.page.getByRole("region", { name: "Account" }).getByText("100,000.00 USDC"));
+  await openSettings();
+  await dialog.getByLabel("Theme").selectOption("Light");
+  await dialog.getByLabel("Colours of up and down").selectOption("Blue and orange");
+  await dialog.getByLabel("Update pace").selectOption("4 times a second");
+  await dialog.getByLabel("Sounds for fills").check();
+  await dialog.getByRole("button", { name: "Go to the price: P" }).click();
+  for (const [key, answer] of [
+    ["b", /^B is taken: Buy/],
+    ["Control+p", /^Ctrl\+P cannot be used/],
+    ["Enter", /^Enter cannot be used/],
+  ] as const) {
+    await keyboard.press(key);
+    await shows(dialog.getByRole("alert").filter({ hasText: answer }));
+  }
+  await keyboard.press("k");
+  await shows(dialog.getByRole("button", { name: "Go to the price: K" }));
+  assert.deepEqual(await other.axe(), []);
+  await other.page.reload();
+  await shows(other.page.getByText("Live", { exact: true }));
+  const stored = await other.page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
+  assert.match(String(stored), /^\{"perpd\.settings":"[^}]*"hotkeys[^}]*\}\}?"?\}$/);
+  assert.doesNotMatch(String(stored), /token|0x/i);
+  await keyboard.press("k");
+  await other.page
+    .locator(":focus")
+    .and(other.page.getByLabel("Price", { exact: true }))
+    .waitFor();
+  await openSettings();
+  assert.equal(await dialog.getByLabel("Theme").inputValue(), "light");
+  assert.equal(await dialog.getByLabel("Colours of up and down").inputValue(), "colour-blind");
+  assert.ok(await dialog.getByLabel("Sounds for fills").isChecked());
+  await dialog.getByRole("button", { name: "Reset all settings" }).click();
+  await shows(dialog.getByRole("button", { name: "Go to the price: P" }));
+  assert.equal(await dialog.getByLabel("Theme").inputValue(), "dark");
+  assert.deepEqual(await other.axe(), []);
+  other.assertClean();
+  await other.page.close();
+});
+
 test("money is withdrawn, and an API key is created and revoked", options, async () => {
   const account = region("Account");
   await account.getByRole("button", { name: "Withdraw" }).click();

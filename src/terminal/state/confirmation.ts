@@ -1,0 +1,27 @@
+import { signal } from "@preact/signals";
+import { settings } from "./settings.ts";
+
+/** A question before something is traded, for those who want to be asked. */
+
+interface Question {
+  /** What would be done. */
+  readonly what: string;
+  answer(isYes: boolean): void;
+}
+
+export const question = signal<Question | null>(null);
+
+/** Resolves with true at once for a person who does not want to be asked. A second question answers the first with no. */
+export function askFirst(what: string): Promise<boolean> {
+  if (!settings.peek().confirmsOrders) return Promise.resolve(true);
+  question.peek()?.answer(false);
+  return new Promise((resolve) => {
+    question.value = {
+      what,
+      answer(isYes) {
+        question.value = null;
+        resolve(isYes);
+      },
+    };
+  });
+}
