@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { WithdrawalAddress } from "../../client/types.ts";
 import { Refused } from "../dialogs/refused.tsx";
@@ -17,6 +17,11 @@ export function AddressBook(props: {
   onChange: (book: readonly WithdrawalAddress[]) => void;
 }) {
   const { book, isNeeded, onChange } = props;
+  const element = useRef<HTMLDetailsElement>(null);
+  // It stays open afterwards.
+  useEffect(() => {
+    if (isNeeded && element.current !== null) element.current.open = true;
+  }, [isNeeded]);
   const [typed, setTyped] = useState(NONE);
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const refusalOf = (field: string): PerpdError | null => (refusal?.field === field ? refusal : null);
@@ -43,7 +48,7 @@ export function AddressBook(props: {
       }),
     );
   return (
-    <details class="more-fields" open={isNeeded || undefined}>
+    <details class="more-fields" ref={element}>
       <summary>
         {text.accountDialogs.addressBook} <span class="muted">{book.length}</span>
       </summary>
