@@ -5,9 +5,10 @@ import { INTERVALS } from "../chart/candles.ts";
 import { type Draft, hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
 import { change, draft, submit, takeShare } from "../order-form/form-state.ts";
 import { account, positions } from "../state/account.ts";
-import { CHOICES, chordOf, type HotkeyId, worksInFields } from "../state/choices.ts";
+import { CHOICES, chordOf, type HotkeyId, TRADING_HOTKEYS, worksInFields } from "../state/choices.ts";
 import { chooseMarket, instruments, symbol } from "../state/markets.ts";
 import { set, settings } from "../state/settings.ts";
+import { announcement } from "../state/toasts.ts";
 import { cancelAll, closePosition, reversePosition } from "../state/trading.ts";
 import { chosenTab, TABS } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
@@ -19,13 +20,16 @@ export interface Command {
   readonly title: string;
   /** Undefined for one without a hotkey. */
   readonly id?: HotkeyId;
-  /** It changes orders or positions at once, so its hotkey works only while hotkeys are armed. */
-  readonly isTrading?: true;
   run(): unknown;
 }
 
 /** Whether hotkeys may trade. Off when the page is opened. */
 export const isArmed = signal(false);
+export function toggleArmed(): void {
+  isArmed.value = !isArmed.peek();
+  announcement.value = isArmed.peek() ? text.armed : text.disarmed;
+}
+
 export const isPaletteOpen = signal(false);
 export const isSettingsOpen = signal(false);
 
@@ -58,9 +62,7 @@ export function commands(): Command[] {
     {
       title: isArmed.value ? text.disarm : text.arm,
       id: "arm",
-      run: () => {
-        isArmed.value = !isArmed.value;
-      },
+      run: toggleArmed,
     },
     {
       title: text.openSettings,
@@ -108,10 +110,10 @@ function signedIn(): Command[] {
           {
             title: text.commandClose(open.symbol),
             id: "close",
-            isTrading: true,
+
             run: () => closePosition(open.symbol),
           },
-          { title: text.commandReverse(open.symbol), id: "reverse", isTrading: true, run: () => reversePosition(open) },
+          { title: text.commandReverse(open.symbol), id: "reverse", run: () => reversePosition(open) },
         ];
   return [
     ...SHARES.map((share) => ({
@@ -119,14 +121,14 @@ function signedIn(): Command[] {
       id: `share${share}` as const,
       run: () => takeShare(share),
     })),
-    { title: text.hotkeyNames.submit, id: "submit", isTrading: true, run: () => submit() },
+    { title: text.hotkeyNames.submit, id: "submit", run: () => submit() },
     {
       title: text.commandCancelHere(symbol.value),
       id: "cancel",
-      isTrading: true,
+
       run: () => cancelAll(symbol.peek()),
     },
-    { title: text.commandCancelAll, isTrading: true, run: () => cancelAll() },
+    { title: text.commandCancelAll, run: () => cancelAll() },
     ...ofPosition,
     ...ACCOUNT_DIALOGS.map((name) => ({ title: text.accountDialogs[name], run: () => openAccountDialog(name) })),
     { title: text.signOut, run: () => endSession() },
@@ -153,7 +155,7 @@ export function openHotkeys(): void {
     if (document.querySelector("dialog[open]") !== null) return;
     const keys = settings.peek().hotkeys;
     const command = commands().find(({ id }) => id !== undefined && keys[id] === chord);
-    if (command === undefined || (command.isTrading === true && !isArmed.peek())) return;
+    if (command?.id === undefined || (TRADING_HOTKEYS.has(command.id) && !isArmed.peek())) return;
     event.preventDefault();
     command.run();
   });

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { chordOf, HOTKEY_IDS, type HotkeyId, hotkeyFault } from "../state/choices.ts";
+import { chordOf, HOTKEY_IDS, type HotkeyId, hotkeyFault, TRADING_HOTKEYS } from "../state/choices.ts";
 import { set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 
@@ -40,7 +40,7 @@ export function HotkeyList() {
           <li key={id}>
             <span>
               {text.hotkeyNames[id]}
-              {TRADING.has(id) && <span class="tag warn">{text.onlyArmed}</span>}
+              {TRADING_HOTKEYS.has(id) && <span class="tag warn">{text.onlyArmed}</span>}
             </span>
             <button
               type="button"
@@ -67,6 +67,3 @@ export function HotkeyList() {
     </>
   );
 }
-
-/** As the commands of these names say. */
-const TRADING: ReadonlySet<HotkeyId> = new Set(["submit", "cancel", "close", "reverse"]);

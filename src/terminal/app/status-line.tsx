@@ -2,7 +2,7 @@ import { lastSequence, link, roundTripMs } from "../state/connection.ts";
 import { settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed } from "../text/format.ts";
-import { isArmed, isPaletteOpen } from "./commands.ts";
+import { isArmed, isPaletteOpen, toggleArmed } from "./commands.ts";
 
 /** The state of the connection, and where the chart comes from. */
 export function StatusLine() {
@@ -26,9 +26,7 @@ export function StatusLine() {
         aria-pressed={isArmed.value}
         title={text.armHint}
         aria-keyshortcuts={settings.value.hotkeys.arm}
-        onClick={() => {
-          isArmed.value = !isArmed.value;
-        }}
+        onClick={toggleArmed}
       >
         {isArmed.value ? text.armed : text.disarmed}
       </button>

@@ -12,7 +12,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Kline } from "../../client/types.ts";
 import { forgetPaint, paintNext } from "../state/frame.ts";
 import { instrument, symbol } from "../state/markets.ts";
-import { isCalm, isLight, set, settings } from "../state/settings.ts";
+import { isCalm, look, set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { fixed, percent, short, timeZone, zoned } from "../text/format.ts";
@@ -110,7 +110,7 @@ function runChart(host: HTMLElement): () => void {
   chart.priceScale("right").applyOptions({ scaleMargins: { top: 0.08, bottom: 0.2 } });
   const lines = new ChartLines(chart, prices, host);
   const stopTheme = effect(() => {
-    void [settings.value.palette, isLight.value];
+    void look.value;
     applyTheme(chart, prices);
   });
   const stopZone = effect(() => {
@@ -198,6 +198,11 @@ function follow(
       fault.value = message;
     },
   });
+  // Each volume bar has its own colour, unlike the candles.
+  const stopColors = effect(() => {
+    void look.value;
+    volumes.setData(candles.all.map(volumeOf));
+  });
   const onRange = (range: { from: number } | null): void => {
     if (range !== null && range.from < OLDER_BELOW && !isLoading.peek()) void candles.loadOlder();
   };
@@ -209,6 +214,7 @@ function follow(
   chart.timeScale().subscribeVisibleLogicalRangeChange(onRange);
   chart.subscribeCrosshairMove(onMove);
   return () => {
+    stopColors();
     chart.timeScale().unsubscribeVisibleLogicalRangeChange(onRange);
     chart.unsubscribeCrosshairMove(onMove);
     forgetPaint(paint);

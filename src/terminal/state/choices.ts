@@ -33,6 +33,9 @@ export type HotkeyId = keyof typeof DEFAULT_HOTKEYS;
 export type Hotkeys = Readonly<Record<HotkeyId, string>>;
 export const HOTKEY_IDS = Object.keys(DEFAULT_HOTKEYS) as HotkeyId[];
 
+/** They change orders or positions at once, so they work only while hotkeys are armed. */
+export const TRADING_HOTKEYS: ReadonlySet<HotkeyId> = new Set(["submit", "cancel", "close", "reverse"]);
+
 export interface Settings extends Choices {
   /** Of the chart; "" until the person chooses one. */
   readonly interval: string;

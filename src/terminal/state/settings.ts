@@ -42,6 +42,9 @@ export const isLight = computed(() =>
   settings.value.theme === "system" ? systemIsLight.value : settings.value.theme === "light",
 );
 
+/** Changes when the colours of the page do. */
+export const look = computed(() => `${isLight.value} ${settings.value.palette}`);
+
 /** Whether little may move: figures change at most four times a second, and the chart does not glide. */
 export const isCalm = computed(() => settings.value.motion === "reduced" || systemIsCalm.value);
 

@@ -291,6 +291,10 @@ test("an order is placed and canceled by keyboard alone, after a question", opti
   await shows(page.getByRole("button", { name: "Hotkeys armed" }));
   // Disarmed, the key did nothing.
   assert.equal(await order.count(), 1);
+  // The light is seen in a narrow window, too.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await shows(page.getByRole("button", { name: "Hotkeys armed" }));
+  await page.setViewportSize({ width: 1440, height: 900 });
   await keyboard.press("x");
   await shows(page.getByText("No open orders."));
   await keyboard.press("a");
