@@ -57,6 +57,8 @@ test("a limit order rests, is found by either id, and is canceled", async () => 
     callbackRate: null,
     activationPrice: null,
     maxSlippage: null,
+    takeProfit: null,
+    stopLoss: null,
     goodTillDate: null,
     parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",

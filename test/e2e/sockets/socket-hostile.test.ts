@@ -68,9 +68,9 @@ test("invalid messages get an error, and the socket stays open", async () => {
   await refuse(channel({}), "MISSING_FIELD", "channels.0.channel");
   await refuse(channel({ channel: "secrets" }), "UNKNOWN_CHANNEL", "channels.0.channel");
   await refuse(channel({ channel: "constructor" }), "UNKNOWN_CHANNEL", "channels.0.channel");
-  await refuse(channel({ channel: "trades" }), "MISSING_FIELD", "channels.0.symbol");
-  await refuse(channel({ channel: "trades", symbol: "DOGE-PERP" }), "UNKNOWN_SYMBOL", "channels.0.symbol");
-  await refuse(channel({ channel: "trades", symbol: 1 }), "BAD_TYPE", "channels.0.symbol");
+  await refuse(channel({ channel: "ticker" }), "MISSING_FIELD", "channels.0.symbol");
+  await refuse(channel({ channel: "ticker", symbol: "DOGE-PERP" }), "UNKNOWN_SYMBOL", "channels.0.symbol");
+  await refuse(channel({ channel: "ticker", symbol: 1 }), "BAD_TYPE", "channels.0.symbol");
   const book = { channel: "orderbook", symbol: "BTC-PERP" };
   await refuse(channel({ ...book, depth: 3 }), "BAD_VALUE", "channels.0.depth");
   await refuse(channel({ ...book, depth: "5" }), "BAD_VALUE", "channels.0.depth");

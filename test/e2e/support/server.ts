@@ -151,7 +151,8 @@ export class TestServer {
   /** Kills the server if it runs and removes its data folder. */
   async dispose(): Promise<void> {
     await this.kill();
-    rmSync(this.folder, { recursive: true, force: true });
+    // The process that checks the past in the background ends a moment after the killed server, and writes LMDB's lock file.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
 
