@@ -16,7 +16,10 @@ const MAX_INDEX_AGE_MS = 3_600_000;
 export function benchConfig(dataFolder: string, changes: Partial<Config> = {}): Config {
   const invocation = loadConfig(["start", "--data", dataFolder], {});
   if (invocation.kind !== "start") throw new Error("the configuration starts nothing");
-  return { ...invocation.config, faucetCapQuanta: FAUCET_CAP_QUANTA, maxIndexAgeMs: MAX_INDEX_AGE_MS, ...changes };
+  const { config } = invocation;
+  // A benchmark sets the price once. On a slow machine it would be too old before the stream has ended.
+  const instruments = config.instruments.map((each) => ({ ...each, maxIndexAgeSeconds: MAX_INDEX_AGE_MS / 1000 }));
+  return { ...config, instruments, faucetCapQuanta: FAUCET_CAP_QUANTA, maxIndexAgeMs: MAX_INDEX_AGE_MS, ...changes };
 }
 
 /** Starts the pipeline without a gateway: this thread sends the requests. The death of a thread ends the benchmark. */
