@@ -1,11 +1,15 @@
 # The commands of CI. Node >= 20.15 and npm are the only requirements.
-.PHONY: run test check docs pack sbom bench crash fuzz help install build
+.PHONY: run cluster test check docs pack sbom bench crash fuzz help install build
 
 ARGS ?=
+PORT ?= 8080
 KILLS ?= 200
 
 run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
 	@node dist/src/main.js start $(ARGS)
+
+cluster: build    ## a leader, a standby and two gateways on this machine, to kill one and watch; needs nats-server 2.10; make cluster PORT=9000
+	@node dist/src/examples/cluster.js $(PORT)
 
 # The timeout is per file and catches tests that hang: on a busy machine a file that starts fifty processes takes minutes.
 test: build       ## lint, types, unit, property, end-to-end and crash tests with fixed seeds; make test SEED=7 uses another

@@ -18,10 +18,10 @@ const SUBSCRIBERS = 1000;
 /** Numbers of subscribers for the cost of one order. */
 const SUBSCRIBER_COUNTS = [1, 100, 10_000];
 const SECONDS = 2;
-const SYMBOL = "BTC-PERP";
+export const SYMBOL = "BTC-PERP";
 const DEPTH = 20;
 /** One on the book, one on the trades. */
-const MESSAGES_PER_ORDER = 2;
+export const MESSAGES_PER_ORDER = 2;
 /** The reply to the subscription, and a snapshot of each channel. */
 const INITIAL_MESSAGES = 3;
 /** /proc counts in ticks of 10 ms on Linux, whatever the kernel's own tick is (USER_HZ). */
@@ -95,7 +95,7 @@ async function compareSubscriberCounts(exchange: RunningExchange, rounds: number
 }
 
 /** Sockets that a process may open, less 200 for its files. */
-function maxSockets(): number {
+export function maxSockets(): number {
   const report = process.report.getReport() as unknown as { userLimits: { open_files: { hard: number | string } } };
   const { hard } = report.userLimits.open_files;
   return hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard) - 200;
@@ -107,7 +107,7 @@ interface Measured extends Delivered {
 }
 
 /** The process of all subscribers, and the server that they use. */
-class SubscriberProcess {
+export class SubscriberProcess {
   private readonly child: ChildProcess;
   private readonly server: Running;
 
@@ -141,7 +141,10 @@ function processorUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * US_PER_CLOCK_TICK;
 }
 
-function exchangeTask({ url, socketUrl, token }: RunningExchange, count: number): SubscribersTask {
+export function exchangeTask(
+  { url, socketUrl, token }: Pick<RunningExchange, "url" | "socketUrl" | "token">,
+  count: number,
+): SubscribersTask {
   const channels = [
     { channel: "orderbook", symbol: SYMBOL, depth: DEPTH },
     { channel: "trades", symbol: SYMBOL },
@@ -163,7 +166,7 @@ function exchangeTask({ url, socketUrl, token }: RunningExchange, count: number)
 }
 
 /** Places a book of another account, with enough at its best prices for every trade. */
-async function restOrders({ url }: RunningExchange): Promise<void> {
+export async function restOrders({ url }: RunningExchange): Promise<void> {
   const client = new PerpdClient({ baseUrl: url });
   const wallet = privateKeyToAccount(generatePrivateKey());
   await client.login(wallet.address, (message) => wallet.signMessage({ message }));

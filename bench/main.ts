@@ -9,9 +9,11 @@ import { benchDisk } from "./disk.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchFanOut } from "./fan-out.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchGatewayFanOut } from "./gateway-fan-out.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchPipeline } from "./pipeline.ts";
 import { benchRecovery } from "./recovery.ts";
+import { benchReplication } from "./replication.ts";
 import { benchStart } from "./start.ts";
 import { isInMemory } from "./support/folder.ts";
 import { markdownTable, type Row } from "./support/report.ts";
@@ -30,11 +32,13 @@ const STAGES = {
   websocket: () => benchWebSocket(ROUNDS),
   fairness: () => benchFairness(ROUNDS),
   "fan-out": () => benchFanOut(ROUNDS),
+  "gateway-fan-out": () => benchGatewayFanOut(ROUNDS),
   recovery: () => benchRecovery(ROUNDS),
   start: () => benchStart(ROUNDS),
   growth: () => benchGrowth(ROUNDS),
   cascade: () => benchCascade(ROUNDS),
   disk: benchDisk,
+  replication: () => benchReplication(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
 

@@ -3,6 +3,7 @@ import { helpText } from "./config/help.ts";
 import { makeSafe, unsafeAge } from "./config/instrument-safety.ts";
 import { checkOperators, hasOperator } from "./config/operators.ts";
 import { parseProxies } from "./config/proxies.ts";
+import { type ReplicationConfig, replicationOf } from "./config/replication.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { type TlsFiles, tlsFilesOf } from "./config/tls.ts";
@@ -30,6 +31,9 @@ export interface Config
   readonly allowedOrigins: readonly string[];
   /** Null: perpd speaks plain http. */
   readonly tls: TlsFiles | null;
+  /** Null: the log is on this machine only. */
+  readonly replication: ReplicationConfig | null;
+  readonly role: "leader" | "standby" | "gateway";
   /** Addresses and subnets. */
   readonly trustedProxies: readonly string[];
 }
@@ -72,6 +76,17 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
   switch (command) {
     case "start":
       return { kind: "start", ...loadSettings(args, env) };
+    case "standby": {
+      const { config, warnings } = loadSettings(args, env);
+      if (config.replication === null) throw new ConfigError("standby needs --replicate: the stream that it follows");
+      return { kind: "start", config: { ...config, role: "standby" }, warnings };
+    }
+    case "gateway": {
+      const { config, warnings } = loadSettings(args, env);
+      if (config.replication === null) throw new ConfigError("gateway needs --replicate: the stream that it follows");
+      if (config.upstream === "") throw new ConfigError("gateway needs --upstream: the leader and its standbys");
+      return { kind: "start", config: { ...config, role: "gateway" }, warnings };
+    }
     case "verify": {
       const [data] = readFolders(args, ["DIR"]);
       return { kind: "verify", config: { ...loadSettings(args.slice(1), env).config, data } };
@@ -86,7 +101,7 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
     }
     default:
       throw new ConfigError(
-        `unknown command "${command}"; valid: start, verify, backup, restore, help, version, and the client commands that "perpd help" lists`,
+        `unknown command "${command}"; valid: start, standby, gateway, verify, backup, restore, help, version, and the client commands that "perpd help" lists`,
       );
   }
 }
@@ -133,6 +148,8 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
     allowedOrigins: parseOrigins(allowedOrigins),
     trustedProxies: parseProxies(trustedProxies),
     tls: tlsFilesOf(tlsCertFile, tlsKeyFile),
+    replication: replicationOf(settings),
+    role: "leader",
   };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);

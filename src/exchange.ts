@@ -16,6 +16,7 @@ import { BASE_PATH, SOCKET_PATH } from "./front/common/paths.ts";
 import { ClientOrderIds } from "./front/exchange/client-order-ids.ts";
 import { Credentials } from "./front/exchange/credentials.ts";
 import { logHalts } from "./front/exchange/halt-log.ts";
+import { isFollower, notLeader } from "./front/exchange/leader.ts";
 import { haltOnUnsoundLedger } from "./front/exchange/ledger-failsafe.ts";
 import { MarketData } from "./front/exchange/market.ts";
 import { Solvency } from "./front/exchange/solvency.ts";
@@ -28,7 +29,7 @@ import type { ConnectionLimit } from "./front/http/connection-counts.ts";
 import { maxOpenConnections } from "./front/http/open-files.ts";
 import { Origins } from "./front/http/origins.ts";
 import { listen, type Server } from "./front/http/server.ts";
-import type { SocketHandlers } from "./front/http/sockets.ts";
+import { NO_SOCKETS } from "./front/http/sockets.ts";
 import { TrustedProxies } from "./front/http/trusted-proxies.ts";
 import { createApis } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
@@ -52,6 +53,8 @@ export interface ExchangeParts {
   compute: ComputePool;
   log: Logger;
   droppedLogLines: () => number;
+  /** Ends the process in order. */
+  stepDown: () => void;
   version: string;
 }
 
@@ -65,14 +68,16 @@ export interface Exchange {
   markTicksOf(instrumentId: number): PriceTicks;
   /** From now on GET /health reports that the exchange is ready. */
   setReady(): void;
-  /** Accepts no new requests, answers those on their way, then closes every connection. */
+  /** Accepts no new requests, and answers those on their way. */
+  drain(): Promise<void>;
+  /** After drain(): closes every connection, when clients have had the time to read the last answers. */
   close(): Promise<void>;
   closeDatabase(): void;
 }
 
 /**
  * Builds the gateway on a host whose actors have recovered: first the caches, each filled by its actors, then the server.
- * Nobody can trade before this resolves.
+ * Nobody can trade before this resolves, and no transaction of a leader may come (Host.startFollowing).
  */
 export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { config, host, log, version } = parts;
@@ -84,10 +89,21 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const notReady = (call: Call): void => call.fail(new ApiError("NOT_READY"), log);
   let apis: ReturnType<typeof createApis> = { open: notReady, operators: notReady };
   let trade: TradingHandler;
+  /** A leader that may have been deposed answers no reads: they may be old, and it cannot tell by how much. */
+  const serves = (): boolean => host.isLeading || (config.serveReads && isFollower(host));
   const webSocketApi = new WebSocketApi({
     ...{ engine: host, market, transfers, history, auth, limits, log },
     publish: (topic, text) => server.publish(topic, text),
-    trade: (op, params, principal, answer) => trade(op, params, principal, answer),
+    trade(op, params, principal, answer) {
+      if (host.isLeading) trade(op, params, principal, answer);
+      else answer.refuse(notLeader(host));
+    },
+    requireLeader() {
+      if (!host.isLeading) throw notLeader(host);
+    },
+    requireService() {
+      if (!serves()) throw notLeader(host);
+    },
     now: Date.now,
     monotonic: () => performance.now(),
   });
@@ -97,7 +113,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     host: config.host,
     port: config.port,
     socketPath: SOCKET_PATH,
-    onCall: (call) => apis.open(call),
+    onCall: (call) => (host.isLeading || mayAnswer(call, serves()) ? apis.open(call) : call.refuse(notLeader(host))),
     sockets: webSocketApi,
     log,
     origins: new Origins(config.allowedOrigins),
@@ -124,14 +140,28 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     setReady() {
       ready = true;
     },
-    async close() {
+    async drain() {
       ready = false;
       await webSocketApi.stop();
-      await Promise.all([server.close(), operatorServer?.close()]);
+      await Promise.all([server.drain(), operatorServer?.drain()]);
       await webSocketApi.waitForCancels();
+    },
+    async close() {
+      await Promise.all([server.close(), operatorServer?.close()]);
     },
     closeDatabase: () => database.close(),
   };
+}
+
+/** Answered by each process of an exchange: what it does, and how it is. */
+const ALWAYS_ANSWERED = new Set(
+  ["/health", "/health/live", "/health/ready", "/replication", "/metrics"].map((path) => BASE_PATH + path),
+);
+
+/** Whether a process that does not lead answers the call. `serves`: it answers reads. */
+function mayAnswer({ method, path }: Call, serves: boolean): boolean {
+  if (method === "POST" || method === "PUT" || method === "PATCH" || method === "DELETE") return false;
+  return serves || ALWAYS_ANSWERED.has(path);
 }
 
 function connectionLimitOf({ maxConnectionsPerAddress }: Config, limits: Limits | null): ConnectionLimit | null {
@@ -150,18 +180,6 @@ function warnOfFewConnections(config: Config, limits: Limits | null, log: Logger
     "few addresses can take all connections: raise the limit of open files (ulimit -n, LimitNOFILE), or lower maxConnectionsPerAddress and maxSocketsPerAddress",
   );
 }
-
-/** The listener of operators has no WebSocket. */
-const NO_SOCKETS: SocketHandlers = {
-  admit() {
-    throw new ApiError("NOT_FOUND");
-  },
-  open() {},
-  message() {},
-  control() {},
-  drain() {},
-  close() {},
-};
 
 /** Null if the operator's endpoints are on the public listener. */
 async function listenForOperators(config: Config, onCall: (call: Call) => void, log: Logger): Promise<Server | null> {
@@ -217,7 +235,7 @@ async function openCaches({ config, secret, host }: ExchangeParts, database: Dat
 
 /** `authority` is the server's host and port. Wallets show it when a user signs in, unless `loginDomain` is set. */
 function createContext(
-  { config, host, compute, log, droppedLogLines }: ExchangeParts,
+  { config, host, compute, log, droppedLogLines, stepDown }: ExchangeParts,
   { history, market, solvency, credentials, vault, clientOrderIds, limits }: Caches,
   authority: string,
   isReady: () => boolean,
@@ -253,9 +271,11 @@ function createContext(
       isReady,
       log,
       droppedLogLines,
+      stepDown,
     },
     engine: host,
     symbols: new Symbols(host.instruments),
     sessionTtlMs: config.sessionTtlMs,
+    exchangeId,
   };
 }

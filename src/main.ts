@@ -22,7 +22,10 @@ async function operate(): Promise<void> {
     const invocation = loadConfig(process.argv.slice(2), process.env);
     if (invocation.kind === "help") console.log(`${invocation.text}\n${commandsHelp(COMMANDS)}`);
     else if (invocation.kind === "version") console.log(version);
-    else if (invocation.kind === "start") {
+    else if (invocation.kind === "start" && invocation.config.role === "gateway") {
+      const { serveGateway } = await import("./serve-gateway.ts");
+      await serveGateway(invocation.config, invocation.warnings);
+    } else if (invocation.kind === "start") {
       const { serve } = await import("./serve.ts");
       await serve(invocation.config, invocation.warnings, version);
     } else {

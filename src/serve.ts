@@ -9,8 +9,10 @@ import { PremiumSampler } from "./feed/premium-sampler.ts";
 import { openSource } from "./feed/sources.ts";
 import { probePort } from "./front/http/port-probe.ts";
 import { openProcessLog, type ProcessLog } from "./process-log.ts";
+import type { CutTail } from "./replication/reconcile.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
+import { type Stopper, stopOnSignal } from "./stop-on-signal.ts";
 import { DEFAULT_MAP_BYTES } from "./store/database/database.ts";
 import { requireAddressSpace } from "./store/files/address-space.ts";
 import { DatabaseCorruptError } from "./store/files/genesis.ts";
@@ -25,9 +27,6 @@ import { showProgress, welcome } from "./welcome.ts";
 const THREAD_BYTES = 4 * 2 ** 30;
 /** The threads besides the workers: journal, store, signatures, and those of the system. */
 const OTHER_THREADS = 4;
-
-/** A stop that takes longer is cut short. Nothing is lost: everything acknowledged is on disk. */
-const STOP_DEADLINE_MS = 10_000;
 
 /** Runs the whole exchange. `version` is the program's. Rejects with the reason when it cannot start. */
 export async function serve(
@@ -75,13 +74,29 @@ async function start(
   await withRecoveryAdvice(registerInstruments)(config);
   // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);
-  const host = await Host.start(config, (progress) => showProgress(progress, stderr), options);
+  const host = await Host.start(config, (progress) => showProgress(progress, stderr), {
+    onStreamSilence: silenceLog(log),
+    ...options,
+  });
   logEvents(host, processLog);
   const compute = openComputePool();
+  let stopper: Stopper | null = null;
   const exchange = await withRecoveryAdvice(openExchange)({
     ...{ config, secret, host, compute, log, version },
     droppedLogLines: () => stderr.droppedLines,
+    // The answer leaves first.
+    stepDown: () => setImmediate(() => stopper?.stop({ reason: "an operator has this process step down" })),
   });
+  // Requests first, then the threads in the order in which data flows.
+  const stop = async (): Promise<void> => {
+    await exchange.drain();
+    // A standby waits for the host, and not for the last goodbye.
+    await Promise.all([host.stop(), exchange.close()]);
+    exchange.closeDatabase();
+    await compute.close();
+  };
+  host.startWatching();
+  await lead(host, config, processLog, stop);
   host.startTicking();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();
@@ -90,18 +105,54 @@ async function start(
   sampler.start();
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
-  stopOnSignal(processLog, async () => {
+  stopper = stopOnSignal(processLog, async () => {
     sandbox.stop();
     feed?.stop();
     sampler.stop();
-    // Requests first, then the threads in the order in which data flows.
-    await exchange.close();
-    await host.stop();
-    exchange.closeDatabase();
-    await compute.close();
+    await stop();
   });
   // Printed last: a program that reads it may send a signal at once.
   stdout.write(`${welcome(config, exchange, demo)}\n`);
+}
+
+/** The log says at most this often that the stream does not answer. */
+const SILENCE_LOG_MS = 5000;
+
+function silenceLog(log: ProcessLog["log"]): (reason: string) => void {
+  let silentAt = Number.NEGATIVE_INFINITY;
+  return (reason) => {
+    if (performance.now() - silentAt < SILENCE_LOG_MS) return;
+    silentAt = performance.now();
+    log.error({ reason }, "the replicated stream does not answer: nothing is acknowledged until it does");
+  };
+}
+
+/** Waits until this process leads. Meanwhile it follows the leader. `stop` ends the process before that. */
+async function lead(host: Host, config: Config, processLog: ProcessLog, stop: () => Promise<void>): Promise<void> {
+  if (config.replication === null) return;
+  const { log } = processLog;
+  host.onLeadership = () => {
+    const { leader, epoch } = host.leadership;
+    if (epoch > 0) log.info({ epoch }, "this process leads");
+    else if (leader !== null) log.info({ leader: leader.url, epoch: leader.epoch }, "this process follows a leader");
+  };
+  host.onLeadership();
+  host.onLost = (lost) =>
+    log.error(
+      lost,
+      "these transactions of the leader before were answered and never came into the stream: they are lost",
+    );
+  if (host.cutTail !== null) logCutTail(host.cutTail, log);
+  const { forget } = stopOnSignal(processLog, stop);
+  host.startFollowing();
+  await host.whenLeading();
+  forget();
+}
+
+function logCutTail(cut: CutTail, log: ProcessLog["log"]): void {
+  if (cut.answeredThrough < cut.first)
+    log.warn(cut, "cut off transactions that are not in the stream: nobody was told of them; the file has them");
+  else log.error(cut, "cut off transactions that were answered and never came into the stream: only the file has them");
 }
 
 /** Logs what happens to threads and disk. Ends the process when the exchange cannot go on. */
@@ -141,22 +192,4 @@ async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Fe
   const feed = await Feed.open({ engine, settings: config.feed, open: openSource, log, ...clocks });
   feed.start();
   return feed;
-}
-
-/** Stops and ends the process at the first of these signals. SIGHUP: the terminal was closed. */
-function stopOnSignal({ log, end }: ProcessLog, stop: () => Promise<void>): void {
-  let isStopping = false;
-  const onSignal = async (signal: string): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({ signal }, "stopping");
-    setTimeout(() => {
-      log.error("the stop took too long and was cut short; everything acknowledged is on disk");
-      end(1);
-    }, STOP_DEADLINE_MS).unref();
-    await stop();
-    log.info("stopped");
-    end(0);
-  };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void onSignal(signal));
 }

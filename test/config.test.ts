@@ -128,6 +128,7 @@ test("invalid settings are refused, and the message names the setting and what i
     [["8080"], {}, /"8080" is not a flag/],
     [["--port"], {}, /--port needs a value/],
     [["--port", "--no-bots"], {}, /--port needs a value/],
+    [["--serve-reads", "yes"], {}, /--serve-reads: "yes" is not on or off/],
     [["--port", "1", "--port", "2"], {}, /--port is given twice/],
     [["--config", "a.json", "--config", "b.json"], {}, /--config is given twice/],
     [["--bots", "--no-bots"], {}, /--no-bots is given twice/],
@@ -516,7 +517,10 @@ test("commands other than start", () => {
     [["--version"], "version"],
   ];
   for (const [argv, kind] of rows) assert.equal(loadConfig(argv, {}).kind, kind, argv.join(" "));
-  assert.throws(() => loadConfig(["stop"], {}), /unknown command "stop"; valid: start, verify, backup, restore, help/);
+  assert.throws(
+    () => loadConfig(["stop"], {}),
+    /unknown command "stop"; valid: start, standby, gateway, verify, backup, restore, help/,
+  );
 });
 
 test("commands on a data folder take folders, then the flags of start", () => {

@@ -6,7 +6,17 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The folders of `test/units.test.ts`. */
-export const SMALL_FOLDERS = ["actor", "client", "feed", "sandbox", "store", "terminal", "wire"];
+export const SMALL_FOLDERS = [
+  "actor",
+  "client",
+  "feed",
+  "gateway",
+  "replication",
+  "sandbox",
+  "store",
+  "terminal",
+  "wire",
+];
 
 /**
  * The test files of these folders have no server, and most run for some milliseconds. A process of its own would cost each

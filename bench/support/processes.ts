@@ -13,6 +13,7 @@ export interface Running {
 export interface RunningExchange extends Running {
   /** Session token of the demo account. */
   readonly token: string;
+  readonly operatorToken: string;
 }
 
 const OPERATOR_TOKEN = "operator-token-of-the-benchmarks-only";
@@ -25,17 +26,20 @@ interface ExchangeOptions {
   /** The caller removes it. Default: a temporary one. */
   data?: TemporaryFolder;
   rateLimit?: "on" | "off";
+  /** Settings without a flag. */
+  environment?: Record<string, string>;
 }
 
 /** Starts perpd without bots. `prices`: index prices by symbol. */
 export async function startExchange(
   prices: Record<string, string>,
-  { data: given, rateLimit = "off" }: ExchangeOptions = {},
+  { data: given, rateLimit = "off", environment = {} }: ExchangeOptions = {},
 ): Promise<RunningExchange> {
   const data = given ?? temporaryFolder();
   const limits = ["--rate-limit", rateLimit, "--price-source", "operator"];
   const flags = ["--port", "0", "--data", data.path, "--no-bots", ...limits];
-  const child = spawnScript("src/main.js", ["start", ...flags, "--operator-token", OPERATOR_TOKEN]);
+  const args = ["start", ...flags, "--operator-token", OPERATOR_TOKEN];
+  const child = spawnProgram(process.execPath, [scriptPath("src/main.js"), ...args], environment);
   const ready = await waitForLine(child, /perpd is ready: (\S+) +(\S+)/);
   const account = await waitForLine(child, /token ([\w-]{43})/);
   const [url, socketUrl, token] = [ready[1] as string, ready[2] as string, account[1] as string];
@@ -49,7 +53,16 @@ export async function startExchange(
     await endProcess(child, "SIGTERM");
     if (given === undefined) data.remove();
   };
-  return { url, socketUrl, token, pid: child.pid as number, stop };
+  return { url, socketUrl, token, operatorToken: OPERATOR_TOKEN, pid: child.pid as number, stop };
+}
+
+/** Starts a gateway of a replicated exchange. */
+export async function startGateway(upstream: string, environment: Record<string, string>): Promise<Running> {
+  const flags = ["--port", "0", "--upstream", upstream, "--rate-limit", "off"];
+  const child = spawnProgram(process.execPath, [scriptPath("src/main.js"), "gateway", ...flags], environment);
+  const ready = await waitForLine(child, /perpd gateway is ready: (\S+) +(\S+)/);
+  const stop = () => endProcess(child, "SIGTERM");
+  return { url: ready[1] as string, socketUrl: ready[2] as string, pid: child.pid as number, stop };
 }
 
 export interface BareSizes {
@@ -74,9 +87,13 @@ export async function startBare({ post, get, published, placed = 0, canceled = 0
 }
 
 /** Starts a program; read its output with waitForLine() or outputOf(). */
-export function spawnProgram(program: string, args: readonly string[]): ChildProcess {
+export function spawnProgram(
+  program: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): ChildProcess {
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
-  return track(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn" } }));
+  return track(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn", ...environment } }));
 }
 
 /** Starts a script in dist/. */

@@ -12,6 +12,7 @@ import {
 import type { ErrorBody, Page } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
+import { notLeading, PerpdFailover } from "./failover.ts";
 import { forgetFailedLoad } from "./load-markets.ts";
 import { ownParams, rowsOfPagination } from "./params.ts";
 
@@ -75,7 +76,7 @@ function implementedMethods(exchange: Exchange): Dict {
 }
 
 /** Builds URLs, signs requests, and turns refusals into ccxt's exceptions. */
-export class PerpdBase extends Exchange {
+export class PerpdBase extends PerpdFailover {
   override describe() {
     return this.deepExtend(super.describe(), { has: implementedMethods(this) }, DESCRIPTION);
   }
@@ -194,7 +195,11 @@ export class PerpdBase extends Exchange {
     body: Partial<ErrorBody> | undefined,
   ): undefined {
     if (status < 400 && body !== undefined) return undefined;
-    if (body?.code !== undefined) throw new (errorClass(body.code, status))(`${this.id} ${text}`);
+    if (body?.code !== undefined)
+      throw (
+        notLeading(body.code, `${this.id} ${text}`, body.details) ??
+        new (errorClass(body.code, status))(`${this.id} ${text}`)
+      );
     // A proxy answered, so it is unknown whether the exchange got the request. ccxt would treat a status without an
     // exception as success.
     this.handleHttpStatusCode(status, reason, url, method, text);

@@ -2,6 +2,7 @@ import { type Dict, UnsubscribeError } from "ccxt";
 import type { ChannelMessage, ChannelRequest, ErrorBody } from "../client/types.ts";
 import { PerpdBatches } from "./batches.ts";
 import { errorClass } from "./errors.ts";
+import { notLeading } from "./failover.ts";
 
 /** The part of ccxt's WebSocket client that we use. */
 export interface SocketClient {
@@ -62,7 +63,11 @@ export abstract class PerpdConnection extends PerpdBatches {
   }
 
   /** Resolves with the stream's next update. */
-  protected async follow(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
+  protected follow(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
+    return this.following(() => this.subscribe(request, access), false);
+  }
+
+  private async subscribe(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
     const url = this.implodeHostname(this.urls.api.ws);
     // ccxt needs this before it opens a plain ws:// connection.
     await this.loadHttpProxyAgent();
@@ -90,7 +95,11 @@ export abstract class PerpdConnection extends PerpdBatches {
   }
 
   /** Calls an operation over the WebSocket. Rejects with NetworkError when the connection is lost before the reply. */
-  protected async call<Result>(op: string, params: object): Promise<Result> {
+  protected call<Result>(op: string, params: object): Promise<Result> {
+    return this.following(() => this.callOnce<Result>(op, params), false);
+  }
+
+  private async callOnce<Result>(op: string, params: object): Promise<Result> {
     const url = this.implodeHostname(this.urls.api.ws);
     await this.loadHttpProxyAgent();
     await this.authenticate(url);
@@ -169,6 +178,8 @@ export abstract class PerpdConnection extends PerpdBatches {
     const hash = found?.[0];
     if (hash !== undefined) delete client.subscriptions[hash];
     if (op !== "error") return client.resolve(result, hash ?? "");
-    client.reject(new (errorClass(reply.code ?? "", 0))(`${this.id} ${JSON.stringify(reply)}`), hash);
+    const text = `${this.id} ${JSON.stringify(reply)}`;
+    const code = reply.code ?? "";
+    client.reject(notLeading(code, text, reply.details) ?? new (errorClass(code, 0))(text), hash);
   }
 }

@@ -61,6 +61,8 @@ export interface Command {
   options?: Readonly<Record<string, Option>>;
   /** True when it needs no account. */
   isPublic?: boolean;
+  /** True when it needs an operator's token instead of an account. */
+  isForOperators?: boolean;
   run(call: Call): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { balance, deposit, fills, ledger, marginCall, orders, positionHistory, p
 import { type Command, errorLines, UsageError, type Values } from "./command.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { book, markets } from "./market.ts";
+import { stepDown } from "./step-down.ts";
 import { stream } from "./stream.ts";
 import { DONE, type Environment, FAILED, MISUSED, openTerminal } from "./terminal.ts";
 import { amend, cancel, close, leverage, margin, maxSize, order } from "./trading.ts";
@@ -33,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   addresses,
   createKey,
   stream,
+  stepDown,
 ];
 
 export const findCommand = (name: string | undefined): Command | undefined =>
@@ -84,12 +86,18 @@ function checkCount({ name, usage = "" }: Command, given: number): void {
   if (given < needed || given > most) throw new UsageError(`${name} takes ${usage === "" ? "no arguments" : usage}`);
 }
 
-function clientOf({ name, isPublic = false }: Command, values: Values, env: Environment): PerpdClient {
+function clientOf(
+  { name, isPublic = false, isForOperators = false }: Command,
+  values: Values,
+  env: Environment,
+): PerpdClient {
   const setting = (option: string, variable: string): string | undefined => {
     const given = values[option];
     return typeof given === "string" ? given : env[variable] || undefined;
   };
-  const token = setting("token", "PERPD_TOKEN");
+  const token = setting("token", isForOperators ? "PERPD_OPERATOR_TOKEN" : "PERPD_TOKEN");
+  if (isForOperators && token === undefined)
+    throw new UsageError(`${name} needs an operator: set PERPD_OPERATOR_TOKEN`);
   const apiKey = setting("api-key", "PERPD_API_KEY");
   const secret = setting("secret", "PERPD_SECRET");
   if ((apiKey === undefined) !== (secret === undefined))

@@ -70,7 +70,7 @@ function placedText(paint: Paint, placed: PlacedOrder): string {
   return [orderTable(paint, [placed]), ...legLines(placed), ...fills].join("\n");
 }
 
-/** What fills of the order attach. */
+/** The orders that a fill of this one attaches. */
 function legLines({ stopLoss, takeProfit }: Pick<Order, "stopLoss" | "takeProfit">): string[] {
   const legs = [["stop", stopLoss] as const, ["take-profit", takeProfit] as const];
   return legs.flatMap(([name, leg]) =>

@@ -268,7 +268,7 @@ export class PerpdClient {
     await this.requests.delete(`/account/withdrawal-addresses/${pathSegment(address, "address")}`);
   }
 
-  /** What the account was worth at the ends of intervals, newest first. */
+  /** The equity of the account at the ends of intervals, newest first. */
   equityHistory(query: api.EquityHistoryQuery): Promise<api.Page<api.EquityPoint>> {
     return this.requests.get("/account/equity/history", query);
   }
@@ -362,6 +362,11 @@ export class PerpdClient {
     return this.requests.get("/health/live");
   }
 
+  /** Whether the process leads. Every process answers this. */
+  replication(): Promise<api.Replication> {
+    return this.requests.get("/replication");
+  }
+
   /** Rejects with NOT_READY while the exchange cannot do a part of its work: `details.reasons` says why. */
   ready(): Promise<api.Ready> {
     return this.requests.get("/health/ready");
@@ -391,9 +396,14 @@ export class PerpdClient {
     return this.requests.post(`/operator/symbols/${pathSegment(symbol, "symbol")}/resume`);
   }
 
-  /** What operators did: halts and resumes, or index prices. */
+  /** Actions of operators: halts and resumes, or index prices. */
   operatorActs(query: api.OperatorActsQuery = {}): Promise<api.OperatorActList> {
     return this.requests.get("/operator/acts", query);
+  }
+
+  /** Hands over to a standby: the process that answers ends. `force`: although no standby is ready. */
+  stepDown(force = false): Promise<api.StepDown> {
+    return this.requests.post("/operator/step-down", { force });
   }
 
   /** Checks that money and positions add up, over the whole exchange. */
@@ -409,7 +419,13 @@ export class PerpdClient {
    * stream is for trading only.
    */
   stream(channels: api.ChannelRequest[], handlers: StreamHandlers, options: StreamOptions = {}): Stream {
-    const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;
-    return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers, options);
+    return new Stream(
+      this.WebSocket,
+      this.requests.addresses,
+      () => this.requests.socketCredentials(),
+      channels,
+      handlers,
+      options,
+    );
   }
 }

@@ -41,7 +41,7 @@ export class PerpdError extends Error {
 
 /** The HTTP response of a server that refused the handshake of a WebSocket. */
 export interface Rejection {
-  statusCode?: number;
+  statusCode?: number | undefined;
   headers: Record<string, string | string[] | undefined>;
   setEncoding(encoding: "utf8"): AsyncIterable<string>;
 }

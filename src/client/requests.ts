@@ -1,12 +1,14 @@
+import { Addresses } from "./addresses.ts";
+import { PerpdError } from "./error.ts";
 import { parseObject, responseError } from "./response.ts";
-import { Retry, type RetryOptions } from "./retry.ts";
+import { LEAVING, Retry, type RetryOptions } from "./retry.ts";
 import { Signer } from "./signing.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface ClientOptions extends RetryOptions {
-  /** The API's base URL, for example http://127.0.0.1:8080/v1. */
-  baseUrl: string;
+  /** The API's base URL, for example http://127.0.0.1:8080/v1. Several are those of a leader and its standbys. */
+  baseUrl: string | readonly string[];
   /** A session's token; login() sets it. */
   token?: string;
   /** An API key and its secret, instead of a token. */
@@ -27,7 +29,7 @@ const MAX_LEAD_MS = 500;
 /** Sends signed requests, retries those that are repeatable, and turns refusals into PerpdError. */
 export class Requests {
   token: string | undefined;
-  readonly baseUrl: string;
+  readonly addresses: Addresses;
   private readonly apiKey: string | undefined;
   private readonly signer: Signer | null;
   private readonly timeoutMs: number;
@@ -35,12 +37,12 @@ export class Requests {
   private lastTimestamp = 0;
 
   constructor(options: ClientOptions) {
-    this.baseUrl = options.baseUrl.replace(/\/$/, "");
+    this.addresses = new Addresses(options.baseUrl);
     this.token = options.token;
     this.apiKey = options.apiKey;
     this.signer = options.secret === undefined ? null : new Signer(options.secret);
     this.timeoutMs = options.timeoutMs ?? 10_000;
-    this.retry = new Retry(options);
+    this.retry = new Retry({ ...options, addresses: this.addresses.count });
   }
 
   get<T>(path: string, query: Query = {}): Promise<T> {
@@ -67,16 +69,24 @@ export class Requests {
   async socketCredentials(): Promise<Record<string, string | number> | null> {
     if (this.apiKey !== undefined && this.signer !== null) {
       const timestamp = this.timestamp();
-      const { pathname } = new URL(`${this.baseUrl}/ws`);
+      const { pathname } = new URL(`${this.addresses.current}/ws`);
       return { apiKey: this.apiKey, timestamp, signature: await this.signer.sign(`${timestamp}GET${pathname}`) };
     }
     return this.token === undefined ? null : { token: this.token };
   }
 
   private send<T>(method: string, pathAndQuery: string, body: object | undefined, isRepeatable: boolean): Promise<T> {
-    const url = new URL(this.baseUrl + pathAndQuery);
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return this.retry.run(isRepeatable, () => this.sendOnce<T>(method, url, text));
+    return this.retry.run(isRepeatable, async () => {
+      const base = this.addresses.current;
+      try {
+        return await this.sendOnce<T>(method, new URL(base + pathAndQuery), text);
+      } catch (error) {
+        if (!(error instanceof PerpdError)) this.addresses.leave(base);
+        else if (LEAVING.has(error.code)) this.addresses.leave(base, leaderOf(error));
+        throw error;
+      }
+    });
   }
 
   private async sendOnce<T>(method: string, url: URL, text: string | undefined): Promise<T> {
@@ -115,6 +125,11 @@ export class Requests {
     this.lastTimestamp = Math.min(Math.max(now, this.lastTimestamp + 1), now + MAX_LEAD_MS);
     return this.lastTimestamp;
   }
+}
+
+function leaderOf({ details }: PerpdError): string | undefined {
+  const leader = details?.leader;
+  return typeof leader === "string" ? leader : undefined;
 }
 
 function queryText(query: Query): string {

@@ -2,7 +2,7 @@ import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
 export interface RetryOptions {
   /** How often a request is retried that was limited or got no response. Default 3; 0 = never. */
-  retries?: number;
+  retries?: number | undefined;
   /**
    * The longest wait between tries, in milliseconds. When `Retry-After` asks for more, the request fails. Default
    * 10,000.
@@ -11,40 +11,69 @@ export interface RetryOptions {
 }
 
 const FIRST_WAIT_MS = 250;
+/** Between two rounds of all addresses: the first wait, and the longest. */
+const FIRST_ROUND_MS = 50;
+const MAX_ROUND_MS = 250;
+/** About ten seconds. A standby needs two to take over. */
+const MAX_MOVES = 120;
 
 /**
  * Retries requests that the exchange limited or did not answer: after `Retry-After`, or after a wait that doubles.
- * Only repeatable requests are retried, since an order placed twice is two orders. The exception is a refused signature
- * that another client used first: that request was not executed, so it is signed and sent again. When one try got no
- * response and a later one was refused, the caller gets the first error: its outcome is unknown.
+ * Only repeatable requests are retried, since an order placed twice is two orders. The exceptions were not executed: a refused
+ * signature that another client used first, NOT_LEADER, NOT_READY, and with several addresses a failed connection. They are
+ * signed and sent again. When one try got no response and a later one was refused, the caller gets the first error: its outcome
+ * is unknown.
  */
 export class Retry {
   private readonly retries: number;
+  private readonly addresses: number;
+  private readonly maxMoves: number;
   private readonly maxWaitMs: number;
 
-  constructor({ retries = 3, maxWaitMs = 10_000 }: RetryOptions) {
-    this.retries = retries;
+  /** `addresses`: with several, a request is sent to the next one if one does not answer or does not lead. Default 1. */
+  constructor({ retries, maxWaitMs = 10_000, addresses = 1 }: RetryOptions & { addresses?: number }) {
+    this.retries = retries ?? 3;
+    this.addresses = addresses;
+    this.maxMoves = addresses > 1 ? (retries ?? MAX_MOVES) : 0;
     this.maxWaitMs = maxWaitMs;
   }
 
   async run<T>(isRepeatable: boolean, send: () => Promise<T>): Promise<T> {
     let unknownOutcome: Error | undefined;
-    for (let tries = 0; ; tries++) {
+    for (let tries = 0, moves = 0; ; ) {
       try {
         return await send();
       } catch (error) {
         if (error instanceof Error && isOutcomeUnknown(error)) unknownOutcome ??= error;
-        const mayRepeat = isSignatureReplay(error) || (isRepeatable && isTransient(error));
-        if (!mayRepeat) throw error;
-        if (tries >= this.retries) throw unknownOutcome ?? error;
-        const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
-        const waitMs = asked ?? jittered(FIRST_WAIT_MS * 2 ** tries);
+        const isMove = this.addresses > 1 && (isElsewhere(error) || !(error instanceof PerpdError));
+        const isUndone = isSignatureReplay(error) || isElsewhere(error) || (isMove && !isSent(error));
+        if (!isUndone && !(isRepeatable && isTransient(error))) throw error;
+        if (isMove ? moves >= this.maxMoves : tries >= this.retries) throw unknownOutcome ?? error;
+        // What one address asks for says nothing of the next one.
+        const asked = error instanceof PerpdError && !isMove ? error.retryAfterMs : undefined;
+        const nextMs = isMove ? this.waitOfMove(++moves) : FIRST_WAIT_MS * 2 ** tries++;
+        const waitMs = asked ?? jittered(nextMs);
         if (waitMs > this.maxWaitMs) throw unknownOutcome ?? error;
         await new Promise((later) => setTimeout(later, waitMs));
       }
     }
   }
+
+  /** The next address is tried at once; after the last one there is a wait. */
+  private waitOfMove(move: number): number {
+    const round = move / this.addresses;
+    return Number.isInteger(round) ? Math.min(FIRST_ROUND_MS * 2 ** (round - 1), MAX_ROUND_MS) : 0;
+  }
 }
+
+/** Nothing was done: another process leads, or will in a moment. */
+const isElsewhere = (error: unknown): boolean => error instanceof PerpdError && LEAVING.has(error.code);
+
+/** Refusals of a process that another one may replace. */
+export const LEAVING: ReadonlySet<string> = new Set(["NOT_LEADER", "NOT_READY"]);
+
+/** False if there was no connection. */
+const isSent = (error: unknown): boolean => !(error instanceof Error) || isOutcomeUnknown(error);
 
 /** Limited, overloaded, or no response from behind a proxy. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);

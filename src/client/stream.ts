@@ -1,3 +1,4 @@
+import type { Addresses } from "./addresses.ts";
 import { isSignatureReplay, PerpdError, type Rejection } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
 import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
@@ -20,8 +21,8 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 export interface StreamHandlers {
   onMessage(message: api.ChannelMessage): void;
   /**
-   * The stream has ended for good. Either the exchange refused to authenticate or to subscribe, or the address does not
-   * belong to a perpd, or the first handshake was refused for a reason that a retry cannot change.
+   * The stream has ended for good. The exchange refused to authenticate or to subscribe, or no perpd is at the address.
+   * It also ends if the first handshake is refused for a reason that a retry cannot change.
    */
   onError?(error: PerpdError): void;
   /**
@@ -29,6 +30,20 @@ export interface StreamHandlers {
    * snapshot. Orders that have no reply yet may have been placed.
    */
   onDisconnect?(reason: PerpdError): void;
+  /** A quiet stream is in step: nothing was missed, also not by a resumed one. */
+  onHeartbeat?(stream: StreamKey): void;
+  /** A message of the stream was lost. A snapshot follows. */
+  onGap?(stream: StreamKey): void;
+}
+
+/** The fields that identify a stream within a connection. */
+export interface StreamKey {
+  channel: api.ChannelMessage["channel"];
+  symbol?: string | undefined;
+  depth?: number | undefined;
+  updateMs?: number | undefined;
+  interval?: string | undefined;
+  priceType?: string | undefined;
 }
 
 const FIRST_RETRY_MS = 250;
@@ -63,7 +78,9 @@ export class Stream {
   /** Resolves with the first subscription; rejects with PerpdError when it is refused. */
   readonly ready: Promise<void>;
   private readonly WebSocket: WebSocketConstructor;
-  private readonly url: string;
+  private readonly addresses: Addresses;
+  /** Of the current connection. */
+  private url = "";
   private readonly credentials: () => Promise<object | null>;
   /** After the first subscription: with the defaults that the exchange filled in, as messages name them. */
   private channels: api.ChannelRequest[];
@@ -92,14 +109,14 @@ export class Stream {
 
   constructor(
     WebSocket: WebSocketConstructor,
-    url: string,
+    addresses: Addresses,
     credentials: () => Promise<object | null>,
     channels: api.ChannelRequest[],
     handlers: StreamHandlers,
     options: StreamOptions = {},
   ) {
     this.WebSocket = WebSocket;
-    this.url = url;
+    this.addresses = addresses;
     this.credentials = credentials;
     this.channels = channels;
     this.handlers = handlers;
@@ -193,6 +210,8 @@ export class Stream {
     if (this.endReason !== null) return;
     if (isPassing) {
       this.rejection = error;
+      // A request before the close event would be lost, and its outcome unknown.
+      this.isOpen = false;
       this.socket?.close();
       return;
     }
@@ -201,6 +220,8 @@ export class Stream {
   }
 
   private connect(): void {
+    const base = this.addresses.current;
+    this.url = `${base.replace(/^http/, "ws")}/ws`;
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
     this.rejection = null;
@@ -209,6 +230,7 @@ export class Stream {
     const lose = (): void => {
       keepalive.stop();
       socket.onopen = socket.onmessage = socket.onclose = null;
+      this.addresses.leave(base);
       this.onConnectionLost(cause === "" ? state : `${state}: ${cause}`);
     };
     const ping = () => this.ping().catch(() => {});
@@ -236,7 +258,8 @@ export class Stream {
       keepalive.received();
       const message = parseObject(String(event.data));
       if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
-      else this.onRefused(notPerpdError(new URL(this.url)));
+      // From an address that was right before: something between has damaged the message.
+      else this.onRefused(notPerpdError(new URL(this.url)), this.wasReady);
     };
     // The close event follows. Without this handler `ws` throws.
     socket.onerror = ({ message, error }: { message?: string; error?: { code?: string } }) => {
@@ -324,9 +347,12 @@ export class Stream {
       if (last === null) return;
       // The first message is a snapshot, or continues from the program's own `resume`.
       const before = message.type === "HEARTBEAT" ? message.sequence : message.prevSequence;
-      if (last !== undefined && before !== last) return this.resync(message);
+      if (last !== undefined && before !== last) {
+        this.handlers.onGap?.(message);
+        return this.resync(message);
+      }
     }
-    if (message.type === "HEARTBEAT") return;
+    if (message.type === "HEARTBEAT") return this.handlers.onHeartbeat?.(message);
     this.lastSequences.set(stream, message.sequence);
     this.handlers.onMessage(message);
   }
@@ -335,16 +361,6 @@ export class Stream {
 const DISCONNECTED = "DISCONNECTED";
 const disconnected = (message: string, retryable: boolean): PerpdError =>
   new PerpdError(0, { code: DISCONNECTED, message, retryable });
-
-/** The fields that identify a stream within a connection. */
-interface StreamKey {
-  channel: api.ChannelMessage["channel"];
-  symbol?: string | undefined;
-  depth?: number | undefined;
-  updateMs?: number | undefined;
-  interval?: string | undefined;
-  priceType?: string | undefined;
-}
 
 /** Sent on a quiet stream: repeats the last sequence. */
 interface Heartbeat extends StreamKey {

@@ -18,6 +18,8 @@ export function helpText(): string {
   return `perpd: a perpetual-futures exchange in one process
 
 usage: perpd start [flags]
+       perpd standby [flags]               follow the leader of a replicated exchange, and take over when it dies
+       perpd gateway [flags]               serve market data of a replicated exchange, and pass the rest on to its leader
        perpd verify DIR [flags]            check the data folder DIR; stop the exchange first
        perpd backup DIR TARGET [flags]     copy the data folder DIR to the new folder TARGET; the exchange may run
        perpd restore BACKUP DIR [flags]    check a backup and copy it to the new folder DIR

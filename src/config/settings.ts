@@ -465,6 +465,115 @@ export const SETTINGS = Type.Object(
           "proxies whose X-Forwarded-For is believed: addresses and subnets such as 127.0.0.1,10.0.0.0/8; limits, logs and the addresses of API keys then mean the client behind the proxy; empty = none",
       }),
     ),
+    replicate: Type.String(
+      setting({
+        default: "",
+        flag: "replicate",
+        argument: "URLS",
+        secret: true,
+        pattern: "^((nats|tls)://[^,\\s]+(,(nats|tls)://[^,\\s]+)*)?$",
+        expected: "URLs of NATS servers such as nats://10.0.0.1:4222, separated by commas",
+        description:
+          "NATS JetStream servers that keep a copy of the log, and through which a standby takes over; empty = the log is on this machine only",
+      }),
+    ),
+    replicateMode: Type.Enum(
+      ["sync", "async"],
+      setting({
+        default: "sync",
+        flag: "replicate-mode",
+        argument: "MODE",
+        description:
+          "sync: a reply means that the change is on this disk and in the stream. async: on this disk; a take-over may lose the last changes",
+      }),
+    ),
+    replicateStream: Type.String(
+      setting({
+        default: "perpd",
+        pattern: "^[A-Za-z0-9_-]{1,64}$",
+        expected: "1 to 64 letters, digits, - or _",
+        description: "name of the stream; one exchange has one",
+      }),
+    ),
+    replicateReplicas: Type.Integer(
+      setting({
+        default: 1,
+        minimum: 1,
+        maximum: 5,
+        description: "servers that keep each message, when the stream is made: 1, 3 or 5",
+      }),
+    ),
+    replicateRetentionHours: Type.Integer(
+      setting({
+        default: 48,
+        minimum: 1,
+        maximum: 8760,
+        description:
+          "the stream keeps messages for so long at least; a standby that was away longer needs a new backup",
+      }),
+    ),
+    replicateCredentialsFile: Type.String(
+      setting({
+        default: "",
+        description: "file with the credentials for NATS (.creds); empty = those in the URL, or none",
+      }),
+    ),
+    replicateTlsCaFile: Type.String(
+      setting({
+        default: "",
+        description: "file with the certificate authority of the NATS servers; empty = that of the system",
+      }),
+    ),
+    replicateTlsCertFile: Type.String(
+      setting({ default: "", description: "file with this client's certificate for NATS; with replicateTlsKeyFile" }),
+    ),
+    replicateTlsKeyFile: Type.String(
+      setting({ default: "", description: "file with the private key of replicateTlsCertFile" }),
+    ),
+    replicateMonitors: Type.String(
+      setting({
+        default: "",
+        pattern: "^(https?://[^,\\s]+(,https?://[^,\\s]+)*)?$",
+        expected: "URLs such as http://10.0.0.1:8222, separated by commas",
+        description:
+          "monitoring URLs of the NATS servers: a start refuses a server that does not write to its disk before it answers",
+      }),
+    ),
+    replicateUnsafe: Type.Boolean(
+      setting({
+        default: false,
+        flag: "replicate-unsafe",
+        argument: "on|off",
+        description: "start although nothing shows that the NATS servers write to their disks before they answer",
+      }),
+    ),
+    upstream: Type.String(
+      setting({
+        default: "",
+        flag: "upstream",
+        argument: "URLS",
+        pattern: "^(https?://[^,\\s]+(,https?://[^,\\s]+)*)?$",
+        expected: "URLs such as http://10.0.0.1:8080, separated by commas",
+        description: "of a gateway: the leader and its standbys, to which it passes on what it cannot answer itself",
+      }),
+    ),
+    serveReads: Type.Boolean(
+      setting({
+        default: false,
+        flag: "serve-reads",
+        argument: "on|off",
+        description:
+          "answer reads and streams while another process leads (perpd standby); off = only health, metrics and the state of replication",
+      }),
+    ),
+    publicUrl: Type.String(
+      setting({
+        default: "",
+        pattern: "^(https?://[^\\s]+)?$",
+        expected: "a URL such as http://10.0.0.1:8080",
+        description: "where gateways and other machines reach this process; empty = its own host and port",
+      }),
+    ),
     logLevel: Type.Enum(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
       setting({ default: "info", description: "lowest severity of log lines that are written" }),

@@ -23,7 +23,7 @@ const CONFIG_VARIABLE = "PERPD_CONFIG";
 /** The same as `--no-bots`. */
 const NO_BOTS_VARIABLE = "PERPD_NO_BOTS";
 
-/** Parses flags such as `--port 8080`, `--port=8080` and `--no-bots`. Throws ConfigError. */
+/** Parses flags such as `--port 8080`, `--port=8080`, `--serve-reads` (on) and `--no-bots`. Throws ConfigError. */
 export function readFlags(args: readonly string[]): { values: Values; configFile: string | null } {
   const values: Values = new Map();
   let configFile: string | null = null;
@@ -50,7 +50,11 @@ export function readFlags(args: readonly string[]): { values: Values; configFile
     if (name === "bots") {
       if (attached !== null) throw new ConfigError(`--${flag} takes no value`);
       values.set(name, flag === "bots");
-    } else values.set(name, parseText(name, takeValue(), `--${flag}`));
+    } else {
+      const isBare = attached === null && (args[i + 1] ?? "--").startsWith("--");
+      const isSwitch = name !== null && schemaOf(name).type === "boolean";
+      values.set(name, isSwitch && isBare ? true : parseText(name, takeValue(), `--${flag}`));
+    }
   }
   return { values, configFile };
 }

@@ -31,7 +31,7 @@ import { endExpiredHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/ha
 import { recordAct } from "./pricing/operator-acts.ts";
 import { Pricing } from "./pricing/pricing.ts";
 import type { Actor, SnapshotWriter, Transaction } from "./protocol/actor.ts";
-import type { SymbolCommand } from "./protocol/commands.ts";
+import type { SymbolCommand, SymbolRead } from "./protocol/commands.ts";
 import * as commands from "./protocol/commands.ts";
 import type { SymbolEvent } from "./protocol/events.ts";
 import * as events from "./protocol/events.ts";
@@ -39,6 +39,7 @@ import { type Instrument, requireBelowMaxPrice } from "./protocol/instrument.ts"
 import { blank, type Message, type MessageOf } from "./protocol/message-schema.ts";
 import { refuse } from "./protocol/refusals.ts";
 import * as replies from "./protocol/replies.ts";
+import { FollowedMark } from "./settlement/followed-mark.ts";
 import { MarkSettlement } from "./settlement/mark-settlement.ts";
 import type { PastClientIds } from "./state/client-ids.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
@@ -110,6 +111,7 @@ export class SymbolActor implements Actor {
   private readonly settlement = new MarkSettlement();
   private readonly liquidations = new Liquidations(this.settlement);
   private readonly selfCheck = new SelfCheck();
+  private readonly followedMark = new FollowedMark();
 
   /** `pastIds`: the client order ids that load() will not get; null = it gets all. */
   constructor(
@@ -178,9 +180,7 @@ export class SymbolActor implements Actor {
         this.dryRunOrder(command.order, transaction);
         break;
       case ReadMaxOrderSize.code:
-        replyMaxOrderSize(this.state, transaction, command, (order, probe) =>
-          this.placement.place(inSchemaShape(order), probe, NONE, DRY_RUN),
-        );
+        this.read(command, transaction);
         break;
       case CancelAll.code:
         cancelAllOrders(this.state, command, transaction);
@@ -223,27 +223,41 @@ export class SymbolActor implements Actor {
         replyStatus(this.state, transaction);
         break;
       case ReadOrders.code:
-        readOrders(this.state, command.accountId, transaction);
-        return;
       case ReadOrder.code:
-        readOrder(this.state, command, transaction);
-        return;
       case ReadPosition.code:
-        readPosition(this.state, command.accountId, transaction);
-        return;
       case Describe.code:
-        transaction.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state, command.from) });
-        return;
       case ReadClientIds.code:
-        readClientIds(this.state, command.from, transaction);
-        return;
       case Audit.code:
-        transaction.reply({ type: AuditReport.code, report: auditSymbol(this.state) });
-        return;
+        return this.read(command, transaction);
       default:
         unreachable(command);
     }
     this.endTransaction(transaction);
+  }
+
+  read(message: Message, transaction: Transaction): void {
+    const { state } = this;
+    const command = message as SymbolRead;
+    switch (command.type) {
+      case ReadMaxOrderSize.code:
+        return replyMaxOrderSize(state, transaction, command, (order, probe) =>
+          this.placement.place(inSchemaShape(order), probe, NONE, DRY_RUN),
+        );
+      case ReadOrders.code:
+        return readOrders(state, command.accountId, transaction);
+      case ReadOrder.code:
+        return readOrder(state, command, transaction);
+      case ReadPosition.code:
+        return readPosition(state, command.accountId, transaction);
+      case Describe.code:
+        return transaction.reply({ type: SymbolDescription.code, state: summarizeSymbol(state, command.from) });
+      case ReadClientIds.code:
+        return readClientIds(state, command.from, transaction);
+      case Audit.code:
+        return transaction.reply({ type: AuditReport.code, report: auditSymbol(state) });
+      default:
+        unreachable(command);
+    }
   }
 
   /** A bounded step of marking positions, liquidating accounts and firing triggers. */
@@ -316,6 +330,22 @@ export class SymbolActor implements Actor {
 
   settle(sequence: number, time: number): void {
     this.state.settle(sequence, time);
+  }
+
+  settleFollowed(sequence: number, time: number): void {
+    const { contributions, dirty } = this.state;
+    const changedRows = dirty.rowCount;
+    this.state.settle(sequence, time);
+    this.marginTable.begin();
+    for (let i = 0; i < changedRows; i++) contributions.refresh(dirty.rows[i]);
+    this.marginTable.commit();
+  }
+
+  followMark(): boolean {
+    this.marginTable.begin();
+    const hasMore = this.followedMark.step(this.state);
+    this.marginTable.commit();
+    return hasMore;
   }
 
   snapshot(writer: SnapshotWriter, most?: number): boolean {

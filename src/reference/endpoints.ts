@@ -3,8 +3,9 @@ import { TAGS } from "../front/documents/prose.ts";
 import { errorsOf } from "../front/documents/route-errors.ts";
 import { describe } from "../front/documents/schemas.ts";
 import { type Access, costOf, isLimited, type Route } from "../front/routing/route.ts";
-import type { TSchema } from "../packages/typebox.ts";
+import type { TObject, TSchema } from "../packages/typebox.ts";
 import type { ErrorCode } from "../wire/error-codes.ts";
+import { MinSequence } from "../wire/schema/scalars.ts";
 import { anchor, code, fieldsTable, page, table } from "./markdown.ts";
 import { costText } from "./rate-limits.ts";
 
@@ -28,6 +29,7 @@ export function endpointsPage(routes: readonly Route[]): string {
   return page(
     "REST endpoints",
     "All paths are below `/v1`. Decimals are strings. Times are milliseconds since the epoch. A running exchange serves the same text, with the schema and an example of every field, at `/docs`, and as OpenAPI 3.1 at `/v1/openapi.json`. [Errors](errors.md) lists what each code means. [Rate limits](rate-limits.md) explains the cost.",
+    `Each \`GET\` takes the query field \`minSequence\`. ${describe(MinSequence)}`,
     overview,
     `## ${GENERAL_ERRORS}`,
     "They follow from what an endpoint takes and from who may call it.",
@@ -62,7 +64,7 @@ function endpointText(name: string, route: Route): string {
   const [, segment] = /:(\w+)/.exec(path) ?? [];
   const takes = [
     ...(segment === undefined ? [] : [`Path: ${code(segment)}. ${describe(parameter ?? {})}`.trim()]),
-    ...(query === undefined ? [] : ["Query:", fieldsTable(query)]),
+    ...(query === undefined ? [] : queryText(query)),
     ...(body === undefined ? [] : [bodyOptional ? "Body (may be left out):" : "Body:", fieldsTable(body)]),
   ];
   const answers = Object.entries(replies).map(([status, schemas]) => {
@@ -78,6 +80,13 @@ function endpointText(name: string, route: Route): string {
     ...takes.filter((text) => text !== ""),
     table(["", ""], facts),
   ].join("\n\n");
+}
+
+/** Every GET takes `minSequence`: the introduction has it. */
+function queryText(query: TObject): string[] {
+  const { minSequence: _, ...properties } = query.properties;
+  const fields = fieldsTable({ ...query, properties });
+  return fields === "" ? [] : ["Query:", fields];
 }
 
 /** Descriptions are written for `/docs`, beside which the exchange serves asyncapi.json. */

@@ -1,8 +1,9 @@
 import { environmentName, SETTING_NAMES, type SettingName, schemaOf } from "../config/settings.ts";
 import { inEnvironment } from "../config/sources.ts";
 import { createMetrics } from "../front/routes/exchange.ts";
+import { gatewayMetrics } from "../gateway/own-routes.ts";
 import { ERRORS, type ErrorCode, SOCKET_ERRORS, type SocketErrorCode, specOf } from "../wire/error-codes.ts";
-import { declaredRoutes, NO_EXCHANGE } from "./declared.ts";
+import { declaredRoutes, NO_EXCHANGE, NO_GATEWAY } from "./declared.ts";
 import { endpointsPage } from "./endpoints.ts";
 import { code, codes, page, table } from "./markdown.ts";
 import { rateLimitsPage } from "./rate-limits.ts";
@@ -72,15 +73,19 @@ interface Declared {
 
 /** Every metric of the exchange. Those of the process, which the Prometheus client adds, are named together. */
 function metricsPage(): string {
-  const all = createMetrics(NO_EXCHANGE).getMetricsAsArray() as unknown as Declared[];
-  const own = all.filter(({ name }) => name.startsWith("perpd_"));
+  const tableOf = (registry: { getMetricsAsArray(): unknown[] }): string => {
+    const own = (registry.getMetricsAsArray() as Declared[]).filter(({ name }) => name.startsWith("perpd_"));
+    return table(
+      ["metric", "labels", "meaning"],
+      own.map(({ name, help, labelNames = [] }) => [code(name), codes(labelNames), help]),
+    );
+  };
   return page(
     "Metrics",
     "`GET /v1/metrics` answers in the text format of Prometheus. It needs the operator token. [Monitoring](../operating/monitoring.md) says which of them to watch.",
-    table(
-      ["metric", "labels", "meaning"],
-      own.map(({ name, help, labelNames = [] }) => [code(name), codes(labelNames), help]),
-    ),
+    tableOf(createMetrics(NO_EXCHANGE)),
+    "A [gateway](../operating/replication.md#gateways) has these:",
+    tableOf(gatewayMetrics(NO_GATEWAY)),
     "The metrics of the process (`process_*`, `nodejs_*`) are the default ones of the package prom-client.",
   );
 }

@@ -62,6 +62,10 @@ export function decodeShared(view: DataView, bytes: Uint8Array, offset: number):
   return codec.shared;
 }
 
+/** Plain data as bytes, for another process of the same program. Nothing that is stored is written like this. */
+export const packPlain = (value: unknown): Uint8Array => packr.pack(value);
+export const unpackPlain = (bytes: Uint8Array): unknown => packr.unpack(bytes);
+
 /** Bytes of the message at `offset`, header included. */
 export function messageBytes(view: DataView, offset: number): number {
   return MESSAGE_HEADER_BYTES + view.getUint32(offset + AT_PAYLOAD_BYTES, true);

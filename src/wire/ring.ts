@@ -57,6 +57,14 @@ export class Doorbell {
   }
 }
 
+/** As Doorbell.wait(), for a thread whose event loop must go on. */
+export async function waitForBell(doorbell: Doorbell, timeoutMs: number): Promise<void> {
+  const words = new Int32Array(doorbell.buffer);
+  const waiting = Atomics.waitAsync(words, 0, 1, timeoutMs);
+  if (waiting.async) await waiting.value;
+  Atomics.store(words, 0, 0);
+}
+
 class RingEnd {
   readonly bytes: Uint8Array;
   readonly view: DataView;

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -139,6 +148,48 @@ clients[0]?.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: 
   const ask = 'require("./required.cjs").clients[1].time().catch(({ message }) => console.log(message))';
   const asked = spawnSync(process.execPath, ["-e", ask], { cwd: folder, encoding: "utf8" });
   assert.equal(asked.stdout, "fetch failed\n", asked.stderr);
+});
+
+test("the package, installed in an empty folder, serves the terminal and the console with all they load", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-installed-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const home = join(folder, "node_modules/perpd");
+  mkdirSync(home, { recursive: true });
+  // As npm install does it, without a registry: what the package needs lies beside it.
+  const flags = ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = spawnSync("npm", flags, { cwd: TOP, encoding: "utf8" });
+  spawnSync("tar", ["-xzf", join(folder, stdout.trim()), "-C", home, "--strip-components=1"]);
+  symlinkSync(join(TOP, "node_modules"), join(home, "node_modules"));
+  const program = join(home, "dist/src/main.js");
+  const child = spawn(process.execPath, [program, "start", "--port", "0", "--data", join(folder, "data"), "--no-bots"]);
+  t.after(() => child.kill("SIGKILL"));
+  const origin = await new Promise<string>((resolve, reject) => {
+    let output = "";
+    child.once("exit", () => reject(new Error(output)));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+        const address = /(http:\/\/127\.0\.0\.1:\d+)\/v1/.exec(output);
+        if (address !== null) resolve(address[1]);
+      });
+  });
+  const read = async (path: string): Promise<string> => {
+    const reply = await fetch(origin + path);
+    assert.equal(reply.status, 200, path);
+    return reply.text();
+  };
+  const seen = new Set<string>();
+  for (const page of ["/", "/operator"])
+    for (const todo = [page]; todo.length > 0; ) {
+      const text = await read(todo.pop() as string);
+      for (const [, name] of text.matchAll(/["'](?:\/assets\/|\.\/)([\w.-]+-[A-Z0-9]{8}\.(?:js|css))["']/g)) {
+        if (!seen.has(name)) todo.push(`/assets/${name}`);
+        seen.add(name);
+      }
+    }
+  // Those that the pages load later, too, such as the charts.
+  const built = readdirSync(join(TOP, "dist/terminal/assets")).filter((name) => /\.(js|css)$/.test(name));
+  assert.deepEqual([...seen].toSorted(), built.toSorted());
 });
 
 test("npm pack takes the client for require, the examples and the documents", () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
-import type { ErrorBody } from "../../src/client/error.ts";
+import { type ErrorBody, PerpdError } from "../../src/client/error.ts";
 import { Retry } from "../../src/client/retry.ts";
 import type { Batch } from "../../src/client/types.ts";
 
@@ -161,6 +161,36 @@ test("a request whose signature another client used first is signed and sent aga
   const { client, seen } = await serve(t, [REPLAYED, REPLAYED, REPLAYED]);
   await assert.rejects(client.placeOrder(order), { code: "SIGNATURE_REPLAYED" });
   assert.equal(seen.length, 3);
+});
+
+test("a process that starts, stops or does not lead has done nothing: every request is sent again", async (t) => {
+  for (const code of ["NOT_READY", "NOT_LEADER"])
+    for (const [, call] of [...REPEATED, ...SENT_ONCE].slice(-3)) {
+      const { client, seen } = await serve(t, [{ status: 503, body: { code }, retryAfter: "0" }]);
+      await call(client);
+      assert.equal(seen.length, 2);
+    }
+});
+
+test("of several addresses one that does not answer or lead is left often and soon, and an answer counts as of one", async () => {
+  const after = async (error: Error, options: object, isRepeatable = true): Promise<number> => {
+    let sent = 0;
+    const send = (): Promise<never> => {
+      sent++;
+      return Promise.reject(error);
+    };
+    await assert.rejects(new Retry({ addresses: 2, ...options }).run(isRepeatable, send), error);
+    return sent;
+  };
+  const refusal = (code: string): PerpdError => new PerpdError(503, { code, message: code, retryable: true }, 20_000);
+  assert.equal(await after(refusal("NOT_LEADER"), { retries: 6 }), 7);
+  assert.equal(await after(new Error("lost"), { retries: 6 }), 7);
+  const refused = new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) });
+  assert.deepEqual([await after(refused, { retries: 6 }, false), await after(new Error("lost"), {}, false)], [7, 1]);
+  // Only after a round is there a wait.
+  assert.equal(await after(new Error("lost"), { maxWaitMs: 0 }), 2);
+  assert.equal(await after(refusal("OVERLOADED"), { maxWaitMs: 0 }), 1);
+  assert.equal(await after(refusal("NOT_LEADER"), { addresses: 1 }), 1);
 });
 
 test("without Retry-After waits double, and a wait beyond maxWaitMs gives up", async () => {

@@ -192,8 +192,11 @@ test("after a lost connection the stream resumes from its last sequences", async
 
 test("a stream resumes from the sequence that the program gives", async () => {
   const got: number[] = [];
+  const told: string[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP", resume: 5 }], {
     onMessage: ({ sequence }) => got.push(sequence),
+    onHeartbeat: ({ channel }) => told.push(`${channel} in step`),
+    onGap: ({ channel }) => told.push(`${channel} gap`),
   });
   await stream.ready;
   assert.deepEqual(requests.at(-1)?.channels, [{ channel: "trades", symbol: "BTC-PERP", resume: 5 }]);
@@ -206,6 +209,10 @@ test("a stream resumes from the sequence that the program gives", async () => {
   await requestCount(4);
   assert.deepEqual(requests.at(-1)?.channels, [{ channel: "trades", symbol: "BTC-PERP" }]);
   assert.deepEqual(got, [9, 12]);
+  // Until the snapshot nothing is in step.
+  sockets[0]!.send(JSON.stringify(trades("HEARTBEAT", 20, null)));
+  await stream.ping();
+  assert.deepEqual(told, ["trades in step", "trades gap"]);
 });
 
 test("a channel with default parameters is told apart from one without", async () => {
@@ -382,6 +389,29 @@ test("a message from something other than perpd ends the stream, and the program
     assert.deepEqual(errors, ["NOT_PERPD"]);
     [requests, sockets] = [[], []];
   }
+});
+
+test("a damaged message from an exchange that was right before makes a new connection", async () => {
+  const lost: string[] = [];
+  let whileClosing: Promise<void> | undefined;
+  class Closing extends WebSocket {
+    override close(): void {
+      whileClosing ??= assert.rejects(stream!.ping(), /nothing was sent/);
+      super.close();
+    }
+  }
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  stream = new PerpdClient({ baseUrl, token: "T", WebSocket: Closing }).stream([{ channel: "balance" }], {
+    onMessage() {},
+    onDisconnect: ({ code }) => lost.push(code),
+  });
+  await stream.ready;
+  const before = requests.length;
+  sockets[0]!.send('{"channel":"bal');
+  await requestCount(2 * before);
+  assert.deepEqual(lost, ["NOT_PERPD"]);
+  await whileClosing;
+  await stream.ping();
 });
 
 test("close() rejects pending requests with an error that is not retryable", async () => {

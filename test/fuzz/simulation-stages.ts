@@ -1,6 +1,7 @@
 import { search } from "../coalition/search.ts";
 import { Tally } from "../coalition/tally.ts";
 import { runMargin } from "../core/support/margin-run.ts";
+import { runReplication } from "../simulation/replication/cluster.ts";
 import { runSimulation } from "../simulation/run.ts";
 import type { FuzzStage } from "./stage.ts";
 
@@ -24,6 +25,21 @@ const simulation: FuzzStage = {
       for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
     }
     say(`${JSON.stringify(totals)}: 0 lost, 0 invented, 0 doubled, conservation error 0`);
+  },
+};
+
+/** Nodes that replicate through a stream, with faults of all: test/simulation/replication. One input is one run. */
+const replication: FuzzStage = {
+  name: "replication",
+  runs: 10_000,
+  async run(seed, runs, say) {
+    const totals: Record<string, number> = {};
+    for (let own = seed; own < seed + runs; own++) {
+      const { findings, counts } = await runReplication(own);
+      if (findings.length > 0) throw new Error(`SEED=${own} RUNS=1 repeats it:\n${findings.join("\n")}`);
+      for (const [name, count] of Object.entries(counts)) totals[name] = (totals[name] ?? 0) + count;
+    }
+    say(`${JSON.stringify(totals)}: 0 lost, 0 doubled, 0 acknowledged by two leaders`);
   },
 };
 
@@ -68,4 +84,4 @@ const coalition: FuzzStage = {
   },
 };
 
-export const SIMULATION_STAGES: readonly FuzzStage[] = [simulation, margin, coalition];
+export const SIMULATION_STAGES: readonly FuzzStage[] = [simulation, replication, margin, coalition];

@@ -20,6 +20,7 @@ interface Asked {
 /** The real actors behind an engine without threads, disk or clock: commands wait until drain() runs them, in order. */
 export class OneThreadEngine implements Engine {
   readonly hasDiskRoom = true;
+  readonly diskFreeBytes = 0;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
@@ -83,6 +84,7 @@ export class OneThreadEngine implements Engine {
   }
 
   readonly rebuilds = 0;
+  readonly replication = null;
   isUnresponsive(): boolean {
     return false;
   }

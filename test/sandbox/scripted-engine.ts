@@ -17,6 +17,7 @@ export type Cancel = MessageOf<typeof CancelOrder>;
 /** An engine that does nothing by itself: the test sees each command and decides its reply and when. */
 export class ScriptedEngine implements Engine {
   readonly hasDiskRoom = true;
+  readonly diskFreeBytes = 0;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
@@ -67,6 +68,7 @@ export class ScriptedEngine implements Engine {
   refused = (code: string) => (): Message => ({ ...blank(Refused), code }) as Message;
 
   readonly rebuilds = 0;
+  readonly replication = null;
   isUnresponsive(): boolean {
     return false;
   }

@@ -68,10 +68,10 @@ export class SimDisk implements Files {
     this.begin("openSync", path);
     let node = this.find(path);
     if (node === null) {
-      if (flags !== "w+") throw failure("ENOENT", path);
+      if (!flags.startsWith("w")) throw failure("ENOENT", path);
       node = newFile();
       this.change([[path, node]]);
-    } else if (flags === "w+" && node.kind === "file") {
+    } else if (flags.startsWith("w") && node.kind === "file") {
       for (let at = 0; at < node.size; at += SECTOR_BYTES) keepOld(node, at / SECTOR_BYTES);
       node.bytes = new Uint8Array(0);
       node.size = 0;

@@ -28,6 +28,7 @@ export async function startEngine(config: Config): Promise<Host> {
   host.onFatal = (error) => {
     throw error;
   };
+  host.startWatching();
   host.startTicking();
   return host;
 }

@@ -19,6 +19,8 @@ export interface SubscribersTask {
   orders: string[];
   /** Messages that each subscriber gets per order. */
   messagesPerOrder: number;
+  /** The next order is sent when all have the messages of the last one. Default: when it is answered. */
+  isInStep?: boolean;
 }
 
 /** The result of one measurement. */
@@ -53,16 +55,16 @@ class Subscribers {
   async connect(): Promise<void> {
     for (let i = 0; i < this.task.count; i++) await this.open();
     await this.received(this.task.initialMessages);
-    await this.trader.connected;
   }
 
   async measure(seconds: number): Promise<Delivered> {
     const texts = this.texts();
     const bytes = this.bytes();
     const from = performance.now();
-    const orders = await this.trader.trade(seconds * 1e3);
-    const each = texts / this.task.count + orders * this.task.messagesPerOrder;
-    await this.received(each);
+    const { count, messagesPerOrder, isInStep = false } = this.task;
+    const awaitMessagesOf = (orders: number) => this.received(texts / count + orders * messagesPerOrder);
+    const orders = await this.trader.trade(seconds * 1e3, isInStep ? awaitMessagesOf : () => Promise.resolve());
+    await awaitMessagesOf(orders);
     const took = (performance.now() - from) / 1e3;
     return { orders, messages: this.texts() - texts, bytes: this.bytes() - bytes, seconds: took };
   }
@@ -96,38 +98,40 @@ class Subscribers {
   }
 }
 
-/** One HTTP connection that sends one order after the other. */
+/** Sends one order after the other, on a connection for each measurement: servers close idle ones. */
 class Trader {
-  readonly connected: Promise<void>;
-  private readonly socket: Socket;
+  private readonly connect: () => Socket;
   private readonly requests: Buffer[];
   private sent = 0;
   private answer = "";
-  private onAnswer: () => void = () => {};
+  private onAnswer: () => unknown = () => {};
 
   constructor({ ordersUrl, headers, orders }: SubscribersTask) {
     const { hostname, port, pathname } = new URL(ordersUrl);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${lines.join("")}`;
     this.requests = orders.map((body) => Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n${body}`));
-    this.socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    this.connected = new Promise((resolve) => this.socket.once("connect", resolve));
-    this.socket.on("error", fail).setEncoding("latin1");
-    this.socket.on("data", (text) => this.receive(String(text)));
+    this.connect = () => connect({ host: hostname, port: Number(port), noDelay: true });
   }
 
-  /** Resolves with the number of answered orders. */
-  trade(ms: number): Promise<number> {
+  /** Resolves with the number of answered orders. Awaits `onAnswered`, which gets their number, after each. */
+  trade(ms: number, onAnswered: (orders: number) => Promise<void>): Promise<number> {
     const until = performance.now() + ms;
     let answered = 0;
+    const socket = this.connect().on("error", fail).setEncoding("latin1");
+    socket.on("data", (text) => this.receive(String(text)));
     return new Promise((resolve) => {
       const send = (): void => {
-        this.socket.write(this.requests[this.sent++ % this.requests.length]);
+        socket.write(this.requests[this.sent++ % this.requests.length]);
       };
-      this.onAnswer = () => {
+      this.onAnswer = async () => {
         answered++;
+        await onAnswered(answered);
         if (performance.now() < until) send();
-        else resolve(answered);
+        else {
+          socket.destroy();
+          resolve(answered);
+        }
       };
       send();
     });

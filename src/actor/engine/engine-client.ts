@@ -1,13 +1,13 @@
 import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import { Tick } from "../../core/protocol/commands.ts";
+import { isReadOnly, Tick } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import type { Control } from "../threads/control.ts";
 import { isNewOrder, needsDiskRoom } from "./admission.ts";
 import { CommandQueues } from "./command-queues.ts";
-import type { Engine, OnReply, ReleasedTransaction } from "./engine.ts";
+import type { Engine, OnReply, ReleasedTransaction, ReplicationStatus } from "./engine.ts";
 import { ReleaseDrain } from "./release-drain.ts";
 import { ReleasedTransactions } from "./released-transactions.ts";
 import { MAX_PENDING, RequestTable } from "./request-table.ts";
@@ -45,6 +45,7 @@ export class EngineClient implements Engine {
   protected readonly indexDoorbell: Doorbell;
   protected readonly storeDoorbell: Doorbell;
   hasDiskRoom = true;
+  diskFreeBytes = 0;
   isStalled = false;
   isHistoryStalled = false;
   /** Set at a stop: every request is refused. */
@@ -119,6 +120,7 @@ export class EngineClient implements Engine {
   request(actorId: number, command: Message, onReply: OnReply): boolean {
     const { requests, queues } = this;
     if (this.stopping || requests.isFull) return false;
+    if (this.control.isFollowing && !isReadOnly(command.type)) return false;
     const worker = queues.workerOf(actorId);
     const isBusy = requests.size >= this.maxInFlight || queues.isCrowded(worker);
     if (isBusy && isNewOrder(command)) return false;
@@ -159,6 +161,10 @@ export class EngineClient implements Engine {
       if (!this.indexWaiters.add(sequence, () => resolve(true))) resolve(false);
       this.awaitIndex();
     });
+  }
+
+  get replication(): ReplicationStatus | null {
+    return null;
   }
 
   get inFlight(): number {

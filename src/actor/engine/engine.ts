@@ -19,6 +19,34 @@ export interface ReleasedTransaction {
 
 export type OnReply = (transaction: ReleasedTransaction | null) => void;
 
+/** The state of this process in a replicated exchange. */
+export interface ReplicationStatus {
+  /** Another process leads, or may lead: this one takes only commands that change nothing (isReadOnly). */
+  readonly isFollowing: boolean;
+  /** The epoch in which this process leads; 0 = it follows. */
+  readonly epoch: number;
+  /** Where the leader's clients reach it; null = this process leads, or no leader is known. */
+  readonly leaderUrl: string | null;
+  /** Transactions in this machine's log that the stream does not hold yet. */
+  readonly lagTransactions: number;
+  /** Of a follower: so many ms ago it had all of the stream. Null: it leads, or never had all. */
+  readonly lagMs: number | null;
+  /** For how long this process may still answer reads as the leader, in ms; below 0 = not any more. */
+  readonly leaseLeftMs: number;
+  /** Of the leader: those that it has heard in the last seconds, the furthest ahead first. */
+  readonly standbys: readonly StandbyStatus[];
+}
+
+/** A standby, as the leader knows it. */
+export interface StandbyStatus {
+  /** Where its clients would reach it. */
+  readonly url: string;
+  readonly sequence: number;
+  /** So many transactions it was behind when it was last heard. */
+  readonly lagTransactions: number;
+  readonly heardMsAgo: number;
+}
+
 /** The gateway thread's view of the engine. Single-threaded: all callbacks run on the main thread. */
 export interface Engine {
   readonly instruments: readonly Instrument[];
@@ -28,6 +56,7 @@ export interface Engine {
    * `onReleased` have seen it. It gets null if the actor's thread died before it did anything (503 UNAVAILABLE).
    *
    * Returns false, and does nothing, in these cases:
+   * - another process leads, and the command would change something (503 NOT_LEADER);
    * - too many requests are on their way, or the actor's ring is full (503 OVERLOADED);
    * - the actor is down (503 UNAVAILABLE);
    * - the command would store more and the disk is nearly full (503 STORAGE_FULL).
@@ -35,6 +64,8 @@ export interface Engine {
   request(actorId: number, command: Message, onReply: OnReply): boolean;
   /** The disk has enough room for new orders, deposits and other commands that store more. */
   readonly hasDiskRoom: boolean;
+  /** Free on the disk of the data folder, as it was a moment ago; 0 = not known yet. */
+  readonly diskFreeBytes: number;
   /** The disk does not answer: transactions wait for the log, and none becomes durable. */
   readonly isStalled: boolean;
   /** The history index makes no progress, although transactions wait for it. */
@@ -51,6 +82,8 @@ export interface Engine {
   isUnresponsive(actorId: number): boolean;
   /** How often a thread has died and its actors were rebuilt. */
   readonly rebuilds: number;
+  /** Null: the log is on this machine only. */
+  readonly replication: ReplicationStatus | null;
   /** Calls the listener with every transaction that has events, of all actors, in order. */
   onReleased(listener: (transaction: ReleasedTransaction) => void): void;
   /** Calls the listener after each batch of released transactions: the place to publish what the batch brought. */

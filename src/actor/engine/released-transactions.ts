@@ -1,19 +1,11 @@
 import { assert } from "../../assert.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import type { Message } from "../../core/protocol/message-schema.ts";
-import { MessagePool, messageBytes } from "../../wire/codec.ts";
-import {
-  AT_ACTOR_ID,
-  AT_LOG_BYTES,
-  AT_REQUEST_ID,
-  AT_SEQUENCE,
-  AT_TIME,
-  RECORD_HEADER_BYTES,
-} from "../../wire/record.ts";
+import { AT_LOG_BYTES, AT_REQUEST_ID } from "../../wire/record.ts";
 import type { RingConsumer } from "../../wire/ring.ts";
 import type { ReleasedTransaction } from "./engine.ts";
 import type { RequestTable } from "./request-table.ts";
 import { SequenceWaiters } from "./sequence-waiters.ts";
+import { TransactionDecoder } from "./transaction-decoder.ts";
 
 /** Ring room is given back to the journal after this many transactions. */
 const TRANSACTIONS_PER_RELEASE = 64;
@@ -27,11 +19,7 @@ export class ReleasedTransactions {
   private readonly requests: RequestTable;
   /** By actor id: the time of its last transaction. */
   private readonly times: TimeMs[] = [];
-  /** Filled in again for each transaction. */
-  private readonly transaction: { -readonly [K in keyof ReleasedTransaction]: ReleasedTransaction[K] } & {
-    messages: Message[];
-  } = { actorId: 0, sequence: 0, time: 0, eventCount: 0, messages: [] };
-  private readonly pool = new MessagePool();
+  private readonly decoder = new TransactionDecoder();
   private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
 
@@ -73,23 +61,11 @@ export class ReleasedTransactions {
   }
 
   private dispatch(at: number, length: number): void {
-    const { transaction, pool } = this;
     const { view, bytes } = this.ring;
-    const logBytes = view.getUint32(at + AT_LOG_BYTES, true);
-    const end = at + length;
-    pool.reset(transaction.messages);
-    transaction.messages.length = 0;
-    transaction.actorId = view.getUint16(at + AT_ACTOR_ID, true);
-    transaction.sequence = view.getFloat64(at + AT_SEQUENCE, true);
-    transaction.time = view.getFloat64(at + AT_TIME, true);
+    const transaction = this.decoder.decode(view, bytes, at, length);
     // Transactions of one actor come in their order, and their times never go back.
     this.times[transaction.actorId] = transaction.time;
-    transaction.eventCount = 0;
-    for (let offset = at + RECORD_HEADER_BYTES; offset < end; offset += messageBytes(view, offset)) {
-      if (offset < at + logBytes) transaction.eventCount++;
-      transaction.messages.push(pool.decode(view, bytes, offset));
-    }
-    if (logBytes > 0) {
+    if (view.getUint32(at + AT_LOG_BYTES, true) > 0) {
       assert(transaction.sequence === this.sequence + 1, `released ${transaction.sequence} after ${this.sequence}`);
       this.sequence = transaction.sequence;
       for (const listener of this.releasedListeners) listener(transaction);

@@ -156,6 +156,8 @@ export class ActorThreads {
     const { rebuild } = this;
     // During a start or stop the caller that waits for the thread gets the error.
     if (rebuild === null || this.options.control.phase !== RUNNING) return;
+    if (this.options.control.isFollowing)
+      return this.options.onFatal(new Error(`an actor thread died: ${error.message}`, { cause: error }));
     const now = performance.now();
     const deaths = must(this.deaths[worker], "worker").filter((at) => now - at < REBUILD_WINDOW_MS);
     this.deaths[worker] = [...deaths, now];

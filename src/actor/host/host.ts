@@ -4,6 +4,9 @@ import { NO_STRIPE } from "../../core/accounts/margin-memory.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
+import type { CutTail } from "../../replication/reconcile.ts";
+import { refuseAlone } from "../../replication/replication-marker.ts";
+import type { LeaseEntry } from "../../replication/stream.ts";
 import { ClientIdFilter } from "../../store/database/client-id-filter.ts";
 import { NO_PAST_IDS, type SharedPastIds } from "../../store/database/past-client-ids.ts";
 import { checkPastRows } from "../../store/database/past-rows-check.ts";
@@ -13,19 +16,23 @@ import { DISK, type FileIdentity, requireSameFile } from "../../store/files/file
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
 import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
+import type { ReplicationStatus } from "../engine/engine.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
 import type { JournalReady, JournalTask } from "../threads/journal-main.ts";
+import type { LostTransactions, ReplicatorMessage, ReplicatorTask } from "../threads/replicator-main.ts";
 import type { StoreMessage, StoreReady, StoreTask } from "../threads/store-main.ts";
 import type { ThreadTask } from "../threads/thread-task.ts";
 import { ActorThreads, type RebuildNote } from "./actor-threads.ts";
 import type { RebuildWorker } from "./rebuild.ts";
 import { StallWatch } from "./stall-watch.ts";
+import { Standbys } from "./standbys.ts";
 import { type Spawned, spawnThread, stopThreads, type Thread } from "./thread.ts";
 
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
 const DISK_INTERVAL_MS = 250;
+const RETRY_MS = 10;
 /** Of DISK_INTERVAL_MS: two seconds, twenty times as long as a sync on a slow disk. */
 const LOG_STALL_CHECKS = 8;
 /** Of DISK_INTERVAL_MS: half a minute. A commit of the index with a large snapshot may take seconds. */
@@ -49,10 +56,23 @@ export interface HostOptions {
   actorEntry?: string;
   /** How often actor threads are checked for a hang, in ms: for tests. */
   watchEveryMs?: number;
+  /** Called each time that the replicated stream does not answer. */
+  onStreamSilence?: (reason: string) => void;
 }
+
+/** Milliseconds of a clock that nobody sets and that all threads share. */
+const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Each worker has at least one actor: a symbol or the ledger. */
 const workerCountOf = ({ workers, instruments }: Config): number => Math.min(workers, instruments.length + 1);
+
+/** Whether this process leads, or follows another one. */
+export interface Leadership {
+  /** Of the leader that it follows; null = none is known, or this process leads. */
+  readonly leader: LeaseEntry | null;
+  /** The epoch in which this process leads; 0 = it follows. */
+  readonly epoch: number;
+}
 
 /** Starts the threads, pins the actors to them and stops them. Runs on the main thread. */
 export class Host extends EngineClient {
@@ -84,6 +104,17 @@ export class Host extends EngineClient {
   private actorThreads: ActorThreads | null = null;
   private journal: Thread | null = null;
   private store: Thread | null = null;
+  private replicator: Thread | null = null;
+  private readonly replicas: { input: SharedArrayBuffer; replicatedDoorbell: Doorbell; writtenDoorbell: Doorbell };
+  /** Whether this process leads. Without replication nobody else can. */
+  leadership: Leadership = { leader: null, epoch: 0 };
+  /** The tail of the log that was not in the stream and that the start has cut off, or null. */
+  cutTail: CutTail | null = null;
+  private readonly standbys = new Standbys();
+  /** Called if the leader before has answered transactions that never came into the stream, in mode `async`. */
+  onLost: (lost: LostTransactions) => void = () => {};
+  /** Called when `leadership` changes. */
+  onLeadership: () => void = () => {};
   private readonly disk: DiskRoom;
   private readonly logStall = new StallWatch(LOG_STALL_CHECKS);
   private readonly historyStall = new StallWatch(HISTORY_STALL_CHECKS);
@@ -118,6 +149,11 @@ export class Host extends EngineClient {
       out: allocateRing(config.ringBytes),
       doorbell: new Doorbell(),
     }));
+    this.replicas = {
+      input: allocateRing(config.ringBytes),
+      replicatedDoorbell: new Doorbell(),
+      writtenDoorbell: new Doorbell(),
+    };
     this.disk = new DiskRoom(config.data, config.minFreeBytes, MIN_FREE_FILES);
   }
 
@@ -138,17 +174,29 @@ export class Host extends EngineClient {
         `${config.data}: no space left: ${freeBytes} bytes are free. Free some space, or set minFreeBytes (now ${config.minFreeBytes}) lower`,
       );
     }
+    host.diskFreeBytes = host.disk.freeBytes;
     // The store first: it knows through which sequence the log must exist.
     const { storedThrough, pastIds } = await host.startStore();
     host.pastIds = { ...pastIds, filter: ClientIdFilter.allocate(pastIds.count) };
+    await host.startReplicator(storedThrough);
     await host.startJournal(storedThrough);
+    host.replicator?.port.postMessage("begin");
     await host.startActors(onProgress);
     return host;
   }
 
-  /** Starts the clock of the actors. Call it when everything else is ready. */
+  /** Starts the clock of the actors, when this process leads and everything else is ready. */
   startTicking(): void {
     this.ticker = setInterval(() => this.tick(), this.config.tickMs);
+  }
+
+  /** Call it when the gateway's caches are filled: transactions of a leader come from now on. */
+  startFollowing(): void {
+    this.control.mayFollow = true;
+  }
+
+  /** Starts to watch the disk. */
+  startWatching(): void {
     this.checkPastRows();
     this.diskWatch = setInterval(() => {
       try {
@@ -166,12 +214,18 @@ export class Host extends EngineClient {
     this.endCheck();
     for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
     const deadline = performance.now() + DRAIN_BEFORE_STOP_MS;
-    while (this.inFlight > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-    const { control, journal, store } = this;
+    // While the stream does not answer, no request can be answered.
+    while (this.inFlight > 0 && (this.isLeading || this.control.isFollowing) && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const { control, journal, store, replicator } = this;
     await stopThreads(control, STOP_ACTORS, this.actorThreads?.living ?? []);
     await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);
     this.drain(Number.POSITIVE_INFINITY);
-    await stopThreads(control, STOP_STORE, store === null ? [] : [store]);
+    await stopThreads(
+      control,
+      STOP_STORE,
+      [store, replicator].filter((thread) => thread !== null),
+    );
   }
 
   /** Checks what the start has left on disk. */
@@ -188,6 +242,7 @@ export class Host extends EngineClient {
     if (this.databaseFile !== null) requireSameFile(databaseFileOf(this.config.data), this.databaseFile);
     const hadRoom = this.hasDiskRoom;
     this.hasDiskRoom = this.disk.isEnough();
+    this.diskFreeBytes = this.disk.freeBytes;
     if (this.hasDiskRoom !== hadRoom) this.onDiskRoom(this.disk.free);
     const wasStalled = this.isStalled;
     const { durable, lastSequence, indexed } = this.control;
@@ -205,6 +260,7 @@ export class Host extends EngineClient {
       actorIds: [...this.actorIds],
       instruments: [...config.instruments],
       keepSegments: config.keepSegments,
+      isReplicated: config.replication !== null,
       retention: { days: config.historyRetentionDays, maxBytes: config.historyMaxBytes },
       minFreeBytes: config.minFreeBytes / 2,
     });
@@ -216,6 +272,83 @@ export class Host extends EngineClient {
       else this.onSegmentKept(message.segmentKept);
     });
     return stored;
+  }
+
+  /** Resolves when this process leads: at once, without replication. */
+  whenLeading(): Promise<void> {
+    if (!this.control.isFollowing) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.lead = resolve;
+    });
+  }
+  private lead: () => void = () => {};
+
+  /** Whether this process decides: no other one leads, and none can have begun to. */
+  get isLeading(): boolean {
+    return this.replicator === null || (!this.control.isFollowing && this.control.leasedUntilMs >= monotonicMs());
+  }
+
+  override get replication(): ReplicationStatus | null {
+    if (this.replicator === null) return null;
+    const { control, leadership } = this;
+    const { isFollowing, readWholeAtMs } = control;
+    const nowMs = monotonicMs();
+    return {
+      isFollowing,
+      epoch: leadership.epoch,
+      leaderUrl: leadership.leader?.url ?? null,
+      lagTransactions: Math.max(0, control.written - control.replicated),
+      lagMs: isFollowing && readWholeAtMs > 0 ? Math.max(0, nowMs - readWholeAtMs) : null,
+      leaseLeftMs: control.leasedUntilMs - nowMs,
+      standbys: this.standbys.list(),
+    };
+  }
+
+  private async startReplicator(storedThrough: number): Promise<void> {
+    const { config, replicas } = this;
+    const { exchangeId } = must(readGenesis(config.data), "the genesis that the store has read");
+    if (config.replication === null) return refuseAlone(config.data);
+    const { thread, ended } = this.spawn<ReplicatorTask>("replicator", replicas.writtenDoorbell, {
+      settings: { ...config.replication, exchangeId },
+      dataDir: config.data,
+      actorIds: [...this.actorIds],
+      storedThrough,
+      mayBegin: config.role === "leader",
+      input: replicas.input,
+      journalDoorbell: this.journalDoorbell.buffer,
+      replicatedDoorbell: replicas.replicatedDoorbell.buffer,
+    });
+    this.replicator = thread;
+    this.control.isFollowing = true;
+    // It may wait for the stream's server, and says so.
+    const opened = new Promise<CutTail | null>((resolve) => {
+      thread.port.on("message", (message: ReplicatorMessage) => {
+        if ("cut" in message) resolve(message.cut);
+        else this.hear(message);
+      });
+    });
+    this.cutTail = await Promise.race([opened, ended]);
+  }
+
+  private hear(message: Exclude<ReplicatorMessage, { cut: unknown }>): void {
+    if ("silent" in message) return this.options.onStreamSilence?.(message.silent);
+    if ("lost" in message) return this.onLost(message.lost);
+    if ("standby" in message) return this.standbys.hear(message.standby, this.releasedSequence());
+    if ("leading" in message) return this.beginToLead(message.leading);
+    this.leadership = { leader: message.following, epoch: 0 };
+    this.onLeadership();
+  }
+
+  /** The gateway and all workers must have what the leaders before have done: then this process decides. */
+  private beginToLead(epoch: number): void {
+    const begun = this.whenAllDurable(() => {
+      this.leadership = { leader: null, epoch };
+      this.control.isFollowing = false;
+      for (const { doorbell } of this.workers) doorbell.wake();
+      this.lead();
+      this.onLeadership();
+    });
+    if (!begun) setTimeout(() => this.beginToLead(epoch), RETRY_MS);
   }
 
   private async startJournal(protectedThrough: number): Promise<void> {
@@ -230,6 +363,16 @@ export class Host extends EngineClient {
       frontDoorbell: this.frontDoorbell.buffer,
       store: this.storeRing,
       storeDoorbell: this.storeDoorbell.buffer,
+      replication:
+        config.replication === null
+          ? null
+          : {
+              input: this.replicas.input,
+              workerDoorbells: this.workers.map(({ doorbell }) => doorbell.buffer),
+              writtenDoorbell: this.replicas.writtenDoorbell.buffer,
+              replicatedDoorbell: this.replicas.replicatedDoorbell.buffer,
+              isSync: config.replication.mode === "sync",
+            },
     });
     this.journal = thread;
     const { lastSequence, truncation } = await ready<JournalReady>();

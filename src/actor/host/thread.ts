@@ -16,6 +16,8 @@ export interface Spawned {
   readonly thread: Thread;
   /** Resolves with the thread's first message. Rejects when it ends before. */
   ready<R>(): Promise<R>;
+  /** Rejects when the thread ends. */
+  readonly ended: Promise<never>;
 }
 
 /** Starts a thread with one task. `onDeath` runs once, if the task throws or the thread dies. */
@@ -41,7 +43,7 @@ export function spawnThread<T extends ThreadTask>(
     throw new Error(`the ${entry} thread ended before it was ready`);
   });
   pinned.done.catch(die);
-  return { thread, ready: <R>() => Promise.race([first, ended]) as Promise<R> };
+  return { thread, ended, ready: <R>() => Promise.race([first, ended]) as Promise<R> };
 }
 
 /** Sets the phase, which tells these threads to end, and waits until they have. */

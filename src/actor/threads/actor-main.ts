@@ -13,7 +13,9 @@ import { DISK } from "../../store/files/files.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { ActorWorker } from "./actor-worker.ts";
 import { Control } from "./control.ts";
-import { recover } from "./recovery.ts";
+import { Follower } from "./follower.ts";
+import { Recovery } from "./recovery.ts";
+import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import type { ThreadTask } from "./thread-task.ts";
 
 export interface ActorTask extends ThreadTask {
@@ -47,32 +49,42 @@ export async function runActors(task: ActorTask, wrap: (actor: Actor) => Actor =
   const symbols = task.instruments.map(({ symbol }) => symbol);
   marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
   const database = openDatabase(task.dataDir, { readOnly: true });
-  const snapshots = new Snapshots(database);
+  const stored = new Snapshots(database);
   const pastIds = new PastIdReader(database, task.pastIds);
   const actors = task.actorIds.map((actorId): Actor => {
-    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable, snapshots.readerOf(LEDGER)));
+    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable, stored.readerOf(LEDGER)));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
     return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols, pastIds.of(actorId)));
   });
-  const notBefore = recover(actors, snapshots, logOf(task.dataDir), control, DISK, task.pastIds);
-  const worker = new ActorWorker({
+  const recovery = new Recovery(actors, stored, logOf(task.dataDir), control, DISK, task.pastIds);
+  recovery.catchUp();
+  const doorbell = new Doorbell(task.doorbell);
+  const common = {
     worker: task.worker,
-    actors,
-    marginTable,
-    sums: new MarginTable(task.sums, stripeCount, stripe),
-    ...(task.isReplacement ? { joinTable: task.marginTable } : {}),
-    control,
+    ...{ actors, marginTable, control, doorbell },
     commands: new RingConsumer(task.commands),
-    doorbell: new Doorbell(task.doorbell),
     out: new RingProducer(task.out, new Doorbell(task.journalDoorbell)),
     snapshotIntervalMs: task.snapshotIntervalMs,
     clock: Date.now,
     monotonic: () => performance.now(),
-    notBefore,
-  });
-  task.port.postMessage("ready");
-  await worker.run();
+  };
+  const snapshots = new SnapshotSchedule(common);
+  let leads = true;
+  if (control.isFollowing) {
+    const follower = new Follower({ ...common, recovery, snapshots });
+    task.port.postMessage("ready");
+    leads = await follower.run();
+  }
+  if (leads) {
+    const worker = new ActorWorker({
+      ...{ ...common, snapshots, notBefore: recovery.finish() },
+      sums: new MarginTable(task.sums, stripeCount, stripe),
+      ...(task.isReplacement ? { joinTable: task.marginTable } : {}),
+    });
+    task.port.postMessage("ready");
+    await worker.run();
+  }
   void database.close();
   task.port.close();
 }

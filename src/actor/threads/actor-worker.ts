@@ -38,6 +38,8 @@ export interface WorkerOptions {
   snapshotIntervalMs: number;
   /** About how many snapshot rows are written between two transactions. Default: a fraction of a millisecond's worth. */
   rowsPerSnapshotChunk?: number;
+  /** That of a follower, whose last snapshot may be unfinished. Default: a new one. */
+  snapshots?: SnapshotSchedule;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
   /** Milliseconds by a clock that nobody sets: decides when the next snapshot is due. */
@@ -75,7 +77,7 @@ export class ActorWorker {
     this.isJoining = joinTable !== undefined;
     this.recount = new RecountParticipant(options);
     this.transaction = new TransactionWriter(control, marginTable, out, doorbell);
-    this.snapshots = new SnapshotSchedule(options);
+    this.snapshots = options.snapshots ?? new SnapshotSchedule(options);
     this.actors = new Map(actors.map((actor) => [actor.actorId, actor]));
   }
 
@@ -104,7 +106,7 @@ export class ActorWorker {
     return this.orRollBack(() => {
       const taken = this.drain();
       const hasMore = this.runBackground();
-      const hasWritten = this.snapshots.step(this.lastTime);
+      const hasWritten = this.snapshots.step(this.lastTime, this.options.control.lastSequence);
       return taken > 0 || hasMore || hasWritten;
     });
   }
@@ -115,7 +117,7 @@ export class ActorWorker {
       // A worker that still joins has commands only if a recount has taken it in.
       this.join();
       while (this.drain() > 0);
-      this.snapshots.writeAll(this.lastTime);
+      this.snapshots.writeAll(this.lastTime, this.options.control.lastSequence);
       this.options.out.wake();
     });
   }

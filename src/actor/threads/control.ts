@@ -7,13 +7,20 @@ const RECOVERED = 32;
 const RECOUNT_ROUND = 40;
 const APPLIED_RECOUNT = 48;
 const HISTORY_SINCE = 56;
+const WRITTEN = 64;
+const REPLICATED = 72;
+const LEASED_UNTIL = 80;
+const FOLLOWING = 88;
+const MAY_FOLLOW = 96;
+const READ_WHOLE_AT = 104;
 /** By actor id. */
-const STORED_SNAPSHOTS = 64;
+const STORED_SNAPSHOTS = 112;
 const ACTOR_IDS = 256;
 const RECEIVED_SNAPSHOTS = STORED_SNAPSHOTS + ACTOR_IDS;
 /** By worker. */
 const RECOUNTED = RECEIVED_SNAPSHOTS + ACTOR_IDS;
 const WORKERS = 256;
+const APPLIED = RECOUNTED + WORKERS;
 
 /** Threads stop in the order in which data flows: actors, then the journal, then the store. */
 export const RUNNING = 0;
@@ -26,7 +33,7 @@ export class Control {
   readonly buffer: SharedArrayBuffer;
   private readonly counters: BigInt64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((RECOUNTED + WORKERS) * 8)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((APPLIED + WORKERS) * 8)) {
     this.buffer = buffer;
     this.counters = new BigInt64Array(buffer);
   }
@@ -42,15 +49,77 @@ export class Control {
   /** At a start: the log ends with this sequence. */
   startAt(sequence: number): void {
     this.store(LAST_SEQUENCE, sequence);
+    this.written = sequence;
     this.durable = sequence;
   }
 
-  /** Everything through this sequence is on disk. Written by the journal. */
+  /** Counts a transaction of another process, which this one follows. */
+  follow(sequence: number): void {
+    this.store(LAST_SEQUENCE, sequence);
+  }
+
+  /** Everything through this sequence is released: on disk, and in the stream if each is to be there. Written by the journal. */
   get durable(): number {
     return this.load(DURABLE);
   }
   set durable(sequence: number) {
     this.store(DURABLE, sequence);
+  }
+
+  /** Everything through this sequence is in the log's files, though perhaps not on disk. Written by the journal. */
+  get written(): number {
+    return this.load(WRITTEN);
+  }
+  set written(sequence: number) {
+    this.store(WRITTEN, sequence);
+  }
+
+  /** Everything through this sequence is in the replicated stream. Written by the replicator. */
+  get replicated(): number {
+    return this.load(REPLICATED);
+  }
+  set replicated(sequence: number) {
+    this.store(REPLICATED, sequence);
+  }
+
+  /** Until then this process may answer reads as the leader: ms of the monotonic clock (process.hrtime). */
+  get leasedUntilMs(): number {
+    return this.load(LEASED_UNTIL);
+  }
+  set leasedUntilMs(timeMs: number) {
+    this.store(LEASED_UNTIL, timeMs);
+  }
+
+  /** Another process leads: this one applies its transactions and decides nothing. */
+  get isFollowing(): boolean {
+    return this.load(FOLLOWING) === 1;
+  }
+  set isFollowing(isFollowing: boolean) {
+    this.store(FOLLOWING, isFollowing ? 1 : 0);
+  }
+
+  /** Transactions of the leader may come: the gateway's caches hold what the log held at the start. */
+  get mayFollow(): boolean {
+    return this.load(MAY_FOLLOW) === 1;
+  }
+  set mayFollow(mayFollow: boolean) {
+    this.store(MAY_FOLLOW, mayFollow ? 1 : 0);
+  }
+
+  /** When this process last had all of the stream: ms of the monotonic clock. Written by the replicator. */
+  get readWholeAtMs(): number {
+    return this.load(READ_WHOLE_AT);
+  }
+  set readWholeAtMs(timeMs: number) {
+    this.store(READ_WHOLE_AT, timeMs);
+  }
+
+  /** A worker that follows has applied everything through this sequence. */
+  appliedBy(worker: number): number {
+    return this.load(APPLIED + worker);
+  }
+  setAppliedBy(worker: number, sequence: number): void {
+    this.store(APPLIED + worker, sequence);
   }
 
   /** The history index holds everything through this sequence. Written by the store. */

@@ -9,6 +9,8 @@ import { reserveOrWait } from "./reserve-or-wait.ts";
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
+/** An upper bound only: a worker that has applied a transaction of the leader wakes the journal. */
+const APPLY_WAIT_MS = 1;
 /** How often it is checked that the log's folder still holds the segment in use. */
 const WATCH_INTERVAL_MS = 250;
 /** Large enough to share the cost of a sync. Small enough that a transaction waits for it a third of a millisecond. */
@@ -19,10 +21,37 @@ export interface JournalOptions {
   control: Control;
   /** One ring from each worker. */
   inputs: readonly RingConsumer[];
+  /** Null: no other process can lead. */
+  leader?: LeaderSide | null;
   doorbell: Doorbell;
   front: RingProducer;
   store: RingProducer;
   clock: () => number;
+  /** Null: the log is on this machine only. */
+  replicas?: Replicas | null;
+}
+
+/** Another process that leads, and the workers that follow it. */
+export interface LeaderSide {
+  /** Its transactions. */
+  readonly input: RingConsumer;
+  /** It leads now. */
+  isLeading(): boolean;
+  /** Tells the workers that more of its transactions are on disk. */
+  wakeWorkers(): void;
+  /** Whether every worker has applied everything through the sequence, or applies no more. */
+  haveApplied(sequence: number): boolean;
+}
+
+/** The copies of the log on other machines. */
+export interface Replicas {
+  /** More was written to the log's files. */
+  wake(): void;
+  /**
+   * Blocks until the copies hold everything through the sequence, if each transaction must be there before it counts. Returns
+   * false if the process stops and they do not answer.
+   */
+  await(sequence: number): boolean;
 }
 
 /**
@@ -39,9 +68,17 @@ export class Journal {
   private unpreparedBytes = 0;
   /** The records that this drain passes on, three numbers each: input, offset, length. */
   private collected: number[] = [];
+  /** The end of the log does not count, since the copies do not have it. No watermark may say that it does. */
+  private isCutShort = false;
+  private readonly leader: LeaderSide | null;
+  private readonly leaderInputs: readonly RingConsumer[];
+  private readonly allInputs: readonly RingConsumer[];
 
   constructor(options: JournalOptions) {
     this.options = options;
+    this.leader = options.leader ?? null;
+    this.leaderInputs = this.leader === null ? [] : [this.leader.input];
+    this.allInputs = [...options.inputs, ...this.leaderInputs];
   }
 
   run(): void {
@@ -59,7 +96,7 @@ export class Journal {
         idleMs = IDLE_WAIT_MS;
         continue;
       }
-      if (isStopping) break;
+      if (isStopping || this.isCutShort) break;
       doorbell.prepareSleep();
       // A record that waits for an earlier sequence is no reason to stay awake: that sequence's worker will wake us.
       if (!this.hasReleasable() && control.phase < STOP_JOURNAL) doorbell.wait(idleMs);
@@ -80,38 +117,88 @@ export class Journal {
   /** After the last step. */
   close(): void {
     const { log, clock } = this.options;
-    log.appendWatermark(clock());
-    log.sync();
+    if (!this.isCutShort) {
+      log.appendWatermark(clock());
+      log.sync();
+    }
     log.close();
   }
 
   /** One drain of all rings. Returns whether it passed anything on. */
   step(): boolean {
-    const { log, control, inputs, front } = this.options;
+    if (this.leader?.isLeading()) return this.follow(this.leader);
+    const { control, inputs } = this.options;
     const first = control.durable + 1;
-    const next = this.collect(first);
+    const next = this.collect(inputs, first);
     if (this.collected.length === 0) return false;
-    if (next > first) {
-      log.append(this.batch.subarray(0, this.batchBytes), first, next - 1);
-      log.sync();
-      control.durable = next - 1;
+    if (next > first && !this.write(first, next - 1)) return false;
+    this.release(inputs);
+    return true;
+  }
+
+  /**
+   * The same while another process leads. A worker applies a transaction when it is on disk, and its replies say what it has
+   * applied. So a transaction is passed on after all replies that know nothing of it, and before all that do: as if the worker
+   * had decided it.
+   */
+  private follow(leader: LeaderSide): boolean {
+    const { control, doorbell, front } = this.options;
+    const first = control.durable + 1;
+    const hasReplies = this.passReplies(first);
+    const next = this.collect(this.leaderInputs, first);
+    if (next === first) {
+      if (hasReplies) front.wake();
+      return hasReplies;
     }
-    this.release();
-    for (const input of inputs) input.release();
-    front.wake();
-    // The next segment file grows twice as fast as this one fills, so that it is ready in time.
-    this.unpreparedBytes += this.batchBytes;
-    if (this.unpreparedBytes >= PREPARE_BYTES) {
-      log.prepare(2 * this.unpreparedBytes);
-      this.unpreparedBytes = 0;
+    if (!this.write(first, next - 1)) return false;
+    leader.wakeWorkers();
+    while (!leader.haveApplied(next - 1)) {
+      if (this.passReplies(first)) continue;
+      doorbell.prepareSleep();
+      if (!leader.haveApplied(next - 1)) doorbell.wait(APPLY_WAIT_MS);
+      doorbell.cancelSleep();
     }
+    this.passReplies(first);
+    this.release(this.leaderInputs);
+    return true;
+  }
+
+  /** Passes on what workers have written that know nothing of the transaction `first`. Returns whether there was anything. */
+  private passReplies(first: number): boolean {
+    let hasPassed = false;
+    for (const input of this.options.inputs) {
+      for (let at = input.peek(); at >= 0; at = input.peek()) {
+        const isReply = input.view.getUint8(at + AT_KIND) !== KIND_TRANSACTION;
+        if (!isReply || input.view.getFloat64(at + AT_SEQUENCE, true) >= first) break;
+        this.pass(input, at, input.length);
+        input.next();
+        input.release();
+        hasPassed = true;
+      }
+    }
+    return hasPassed;
+  }
+
+  /** Writes the batch to disk, and to the copies if it must be there before it counts. Returns false if it does not count. */
+  private write(first: number, last: number): boolean {
+    const { log, control, replicas = null } = this.options;
+    log.append(this.batch.subarray(0, this.batchBytes), first, last);
+    control.written = last;
+    replicas?.wake();
+    log.sync();
+    if (replicas?.await(last) === false) {
+      this.isCutShort = true;
+      return false;
+    }
+    control.durable = last;
+    replicas?.wake();
     return true;
   }
 
   private hasReleasable(): boolean {
-    const { inputs, control } = this.options;
+    const { control } = this.options;
     const next = control.durable + 1;
-    for (const input of inputs) {
+    for (const input of this.allInputs) {
       const at = input.peek();
       if (at < 0) continue;
       const sequence = input.view.getFloat64(at + AT_SEQUENCE, true);
@@ -121,13 +208,12 @@ export class Journal {
   }
 
   private isIdle(): boolean {
-    for (const input of this.options.inputs) if (input.peek() >= 0) return false;
+    for (const input of this.allInputs) if (input.peek() >= 0) return false;
     return true;
   }
 
   /** Collects the records that may be passed on, in the order of their sequences. Returns the next free sequence. */
-  private collect(first: number): number {
-    const { inputs } = this.options;
+  private collect(inputs: readonly RingConsumer[], first: number): number {
     this.collected.length = 0;
     this.batchBytes = 0;
     let next = first;
@@ -165,18 +251,25 @@ export class Journal {
     this.batchBytes += logBytes;
   }
 
-  private release(): void {
-    const { inputs, front, store } = this.options;
-    for (let i = 0; i < this.collected.length; i += 3) {
-      const input = inputs[this.collected[i]];
-      const at = this.collected[i + 1];
-      const length = this.collected[i + 2];
-      if (input.view.getUint8(at + AT_KIND) !== KIND_SNAPSHOT) this.copy(input, at, length, front);
-      else {
-        this.copy(input, at, length, store);
-        store.wake();
-      }
-    }
+  /** Passes on what was collected from these rings, and gives their room back. */
+  private release(inputs: readonly RingConsumer[]): void {
+    const { log, front } = this.options;
+    for (let i = 0; i < this.collected.length; i += 3)
+      this.pass(inputs[this.collected[i]], this.collected[i + 1], this.collected[i + 2]);
+    for (const input of inputs) input.release();
+    front.wake();
+    // The next segment file grows twice as fast as this one fills, so that it is ready in time.
+    this.unpreparedBytes += this.batchBytes;
+    if (this.unpreparedBytes < PREPARE_BYTES) return;
+    log.prepare(2 * this.unpreparedBytes);
+    this.unpreparedBytes = 0;
+  }
+
+  private pass(input: RingConsumer, at: number, length: number): void {
+    const { front, store } = this.options;
+    if (input.view.getUint8(at + AT_KIND) !== KIND_SNAPSHOT) return this.copy(input, at, length, front);
+    this.copy(input, at, length, store);
+    store.wake();
   }
 
   private copy(input: RingConsumer, at: number, length: number, to: RingProducer): void {

@@ -52,28 +52,31 @@ export class SnapshotSchedule {
     }));
   }
 
-  /** Writes one chunk of the snapshot that is due. `time` is that of the last transaction. Returns whether one was due. */
-  step(time: number): boolean {
-    if (this.due.length === 0) this.findDue();
-    const { control, out, rowsPerSnapshotChunk = ROWS_PER_CHUNK } = this.options;
+  /**
+   * Writes one chunk of the snapshot that is due. `sequence`: the actors hold everything of theirs through it. `time` is that of
+   * the last transaction. Returns whether one was due.
+   */
+  step(time: number, sequence: number): boolean {
+    if (this.due.length === 0) this.findDue(sequence);
+    const { out, rowsPerSnapshotChunk = ROWS_PER_CHUNK } = this.options;
     const snapshots = this.due.at(0);
     if (snapshots === undefined) return false;
-    snapshots.writer.stamp(control.lastSequence, time);
+    snapshots.writer.stamp(sequence, time);
     if (snapshots.actor.snapshot(snapshots.writer, rowsPerSnapshotChunk) || ++snapshots.chunks === MAX_CHUNKS) {
       this.due.shift();
-      this.complete(snapshots, time);
+      this.complete(snapshots, time, sequence);
     }
     out.wake();
     return true;
   }
 
   /** Completes a snapshot of every actor. */
-  writeAll(time: number): void {
-    for (const snapshots of this.actors) this.complete(snapshots, time);
+  writeAll(time: number, sequence: number): void {
+    for (const snapshots of this.actors) this.complete(snapshots, time, sequence);
   }
 
   /** At each interval: every actor, if anything happened since its last snapshot and that one is stored. */
-  private findDue(): void {
+  private findDue(sequence: number): void {
     const { control, monotonic, snapshotIntervalMs } = this.options;
     const now = monotonic();
     if (now < this.nextAt) return;
@@ -81,16 +84,15 @@ export class SnapshotSchedule {
     this.nextAt = now + snapshotIntervalMs;
     if (isFirst) return;
     this.due = this.actors.filter(
-      ({ actor, lastSequence }) =>
-        control.storedSnapshotOf(actor.actorId) >= lastSequence && control.lastSequence !== lastSequence,
+      ({ actor, lastSequence }) => control.storedSnapshotOf(actor.actorId) >= lastSequence && sequence !== lastSequence,
     );
     for (const { actor } of this.due) actor.snapshotStored();
   }
 
-  private complete(snapshots: ActorSnapshots, time: number): void {
-    snapshots.lastSequence = this.options.control.lastSequence;
+  private complete(snapshots: ActorSnapshots, time: number, sequence: number): void {
+    snapshots.lastSequence = sequence;
     snapshots.chunks = 0;
-    snapshots.writer.stamp(snapshots.lastSequence, time);
+    snapshots.writer.stamp(sequence, time);
     snapshots.actor.snapshot(snapshots.writer);
     snapshots.writer.end();
   }

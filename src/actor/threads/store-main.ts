@@ -23,6 +23,7 @@ export interface StoreTask extends ThreadTask {
   actorIds: number[];
   instruments: InstrumentConfig[];
   keepSegments: boolean;
+  isReplicated: boolean;
   /** How much history is kept. */
   retention: Retention;
   /** Below this the database is not written to. By then the gateway refuses most commands that store more. */
@@ -55,6 +56,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
+    ...(task.isReplicated ? { replicatedThrough: () => control.replicated } : {}),
     retention: task.retention,
     yieldNow: () => worker.yieldNow(),
     onSegmentKept: ({ message }) => post({ segmentKept: message }),

@@ -88,15 +88,15 @@ export class TransactionWriter implements Transaction {
   }
 
   /**
-   * Writes the transaction to the ring. Returns its sequence: a new one if it has events, else the last one taken, which
-   * the journal waits for. Ring room is reserved before the sequence is taken, so that no other thread has to wait for a
+   * Writes the transaction to the ring. Returns its sequence: a new one if it has events, else `known`, which the journal waits
+   * for: the last one taken, or the last one that a follower has applied. Ring room is reserved before the sequence is taken, so that no other thread has to wait for a
    * sequence whose owner is blocked.
    *
    * Deferred credits reach the margin table after the sequence is taken and before the ring is committed. A transaction
    * that uses them so has a later sequence, and a reader that sees this transaction released sees its margin changes. A
    * sequence that never arrives would block the journal for ever: the ring is committed whatever is thrown.
    */
-  push(actorId: number, requestId: number): number {
+  push(actorId: number, requestId: number, known: number = this.control.lastSequence): number {
     const { events, replies, out, control } = this;
     const logBytes = events.length === 0 ? 0 : RECORD_HEADER_BYTES + events.length;
     const bytes = RECORD_HEADER_BYTES + events.length + replies.length;
@@ -111,7 +111,7 @@ export class TransactionWriter implements Transaction {
     view.setUint16(at + AT_ACTOR_ID, actorId, true);
     view.setUint8(at + AT_KIND, logBytes === 0 ? KIND_REPLY : KIND_TRANSACTION);
     view.setUint8(at + AT_VERSION, FORMAT_VERSION);
-    const sequence = logBytes === 0 ? control.lastSequence : control.nextSequence();
+    const sequence = logBytes === 0 ? known : control.nextSequence();
     view.setFloat64(at + AT_SEQUENCE, sequence, true);
     try {
       this.marginTable.commit();

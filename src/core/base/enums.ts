@@ -194,7 +194,7 @@ export const HALT_REASON = {
   PRICE_PENDING: 6,
 } as const;
 
-/** What operators do: see OperatorActed. */
+/** The actions of operators: see OperatorActed. */
 export const OPERATOR_ACTS = ["HALT", "RESUME", "INDEX_PRICE"] as const;
 export type OperatorAct = (typeof OPERATOR_ACTS)[number];
 export const OPERATOR_ACT = { HALT: 0, RESUME: 1, INDEX_PRICE: 2 } as const;

@@ -11,6 +11,7 @@ import {
   Deposited,
   KeyCreated,
   KeyRevoked,
+  LeaderBegan,
   type LedgerEvent,
   LedgerUnsound,
   MarginCallSet,
@@ -63,6 +64,9 @@ export class LedgerState {
   gate: number = GATE.OPEN;
   /** The debts of customers below zero when they last changed. Deficits of milliseconds do not count. */
   deficitQuanta: Quanta = 0;
+
+  /** Accounts whose balance the transaction under way has changed. */
+  readonly changedAccounts: number[] = [];
 
   private balances = new Float64Array(1024);
   /** The ledger's contribution to the margin table, CONTRIBUTION_FIELDS numbers for each account. */
@@ -167,6 +171,8 @@ export class LedgerState {
         break;
       case LedgerUnsound.code:
         break; // The gateway acts on it.
+      case LeaderBegan.code:
+        break; // It ends the epoch of the leader before.
     }
   }
 
@@ -310,6 +316,7 @@ export class LedgerState {
 
   private credit(accountId: number, quanta: Quanta): void {
     this.balances[accountId] += quanta;
+    this.changedAccounts.push(accountId);
     this.touchAccount(accountId);
     this.touchTotals();
   }

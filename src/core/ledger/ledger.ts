@@ -175,7 +175,24 @@ export class LedgerActor implements Actor {
     this.state.apply(event as LedgerEvent, time);
   }
 
-  settle(): void {}
+  read(command: Message, transaction: Transaction): void {
+    this.decide(command, transaction);
+  }
+
+  settle(): void {
+    this.state.changedAccounts.length = 0;
+  }
+
+  settleFollowed(): void {
+    this.marginTable.begin();
+    for (const accountId of this.state.changedAccounts) this.state.refresh(accountId);
+    this.marginTable.commit();
+    this.settle();
+  }
+
+  followMark(): boolean {
+    return false;
+  }
 
   snapshot(writer: SnapshotWriter, most?: number): boolean {
     return this.state.snapshot(writer, most);

@@ -11,6 +11,9 @@ const LENGTH_MS = closeTimeOf(SPARKLINE_INTERVAL, 0) + 1;
 export const sparklineStart = (now: TimeMs): TimeMs =>
   openTimeOf(SPARKLINE_INTERVAL, now) - (SPARKLINE_POINTS - 1) * LENGTH_MS;
 
+/** The last price of an interval. */
+export type Close = Pick<Candle, "openTime" | "closeTicks">;
+
 /** A symbol's last prices of the intervals of a day. */
 export class Sparkline {
   private readonly closes = new Int32Array(SPARKLINE_POINTS);
@@ -18,7 +21,7 @@ export class Sparkline {
   private readonly numbers = new Float64Array(SPARKLINE_POINTS).fill(-1);
 
   /** Adds candles of the last day, in the order of time. Call it before the first trade. */
-  prime(candles: Iterable<Readonly<Candle>>): void {
+  prime(candles: Iterable<Readonly<Close>>): void {
     for (const { openTime, closeTicks } of candles) this.trade(openTime, closeTicks);
   }
 
@@ -29,6 +32,14 @@ export class Sparkline {
     if (number < this.numbers[slot]) return;
     this.numbers[slot] = number;
     this.closes[slot] = priceTicks;
+  }
+
+  /** The intervals with trades, oldest first: for prime() of another one. */
+  traded(): Close[] {
+    const closes: Close[] = [];
+    for (const [slot, number] of this.numbers.entries())
+      if (number >= 0) closes.push({ openTime: number * LENGTH_MS, closeTicks: this.closes[slot] });
+    return closes.sort((a, b) => a.openTime - b.openTime);
   }
 
   /** The last price of each interval, oldest first. An interval without a trade has that before it, the first `openTicks`. */

@@ -5,6 +5,12 @@ const MINUTE_MS = 60_000;
 /** The current minute and the 1440 before it: the last 24 hours, and less than a minute more. */
 const SLOTS = 1441;
 
+/** A minute with trades. */
+export type TradedMinute = Pick<
+  Candle,
+  "openTime" | "openTicks" | "highTicks" | "lowTicks" | "volumeLots" | "turnoverQuanta"
+>;
+
 /** Open, high, low, volume and turnover of the last 24 hours, in buckets of one minute. */
 export class Ticker24h {
   private minute = 0;
@@ -23,11 +29,29 @@ export class Ticker24h {
   private stale = false;
 
   /** Adds minute candles of the last day, in the order of time. Call it before the first trade. */
-  prime(minuteCandles: Iterable<Readonly<Candle>>): void {
+  prime(minuteCandles: Iterable<Readonly<TradedMinute>>): void {
     for (const candle of minuteCandles) {
       this.advance(candle.openTime);
       this.add(candle.openTicks, candle.highTicks, candle.lowTicks, candle.volumeLots, candle.turnoverQuanta);
     }
+  }
+
+  /** The minutes with trades, oldest first: for prime() of another one. */
+  minutes(): TradedMinute[] {
+    const minutes: TradedMinute[] = [];
+    for (let minute = Math.max(0, this.minute - SLOTS + 1); minute <= this.minute; minute++) {
+      const slot = minute % SLOTS;
+      if (this.volumes[slot] === 0) continue;
+      minutes.push({
+        openTime: minute * MINUTE_MS,
+        openTicks: this.opens[slot],
+        highTicks: this.highs[slot],
+        lowTicks: this.lows[slot],
+        volumeLots: this.volumes[slot],
+        turnoverQuanta: this.turnovers[slot],
+      });
+    }
+    return minutes;
   }
 
   trade(time: TimeMs, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {

@@ -28,6 +28,8 @@ export interface SnapshotReader {
 export interface Actor {
   readonly actorId: number;
   decide(command: { type: number }, transaction: Transaction): void;
+  /** Answers a command that changes nothing (isReadOnly), in any state. It emits no event. */
+  read(command: { type: number }, transaction: Transaction): void;
   /** While true, decide(), runBackground() and fire() must not be called: call settleMark() first. */
   readonly isSettlingMark: boolean;
   /**
@@ -46,6 +48,13 @@ export interface Actor {
   /** The transaction's events are in the log at this sequence. The actor stamps what they changed. */
   settle(sequence: number, time: number): void;
   /**
+   * As settle(), for a transaction that another process has decided. It also brings the margin table to what the transaction
+   * has changed. Call restored() before the first one.
+   */
+  settleFollowed(sequence: number, time: number): void;
+  /** Between followed transactions: brings a part of the margin table to the mark. Returns whether more is left. */
+  followMark(): boolean;
+  /**
    * Hands over the rows that have changed since they were last handed over: all, or about `most` of them, and the next
    * call goes on. Returns whether it came to the end. Rows that change again after they were passed are left for then.
    */
@@ -53,7 +62,10 @@ export interface Actor {
   /** All rows that were handed over are stored: the actor may forget them and read them from the database. */
   snapshotStored(): void;
   load(table: string, key: number | string, row: { type: number }): void;
-  /** Call it after the last row and event of recovery: derives the margin table's part and the indexes. */
+  /**
+   * Call it after the last row and event of recovery: derives the margin table's part and the indexes. A process that follows
+   * another one calls it again when it leads.
+   */
   restored(): void;
   /** Adds all that this actor has contributed to the margin table to `sums`. Only between transactions. */
   contribute(sums: MarginTable): void;

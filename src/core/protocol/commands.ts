@@ -206,7 +206,17 @@ export const RemoveWithdrawalAddress = defineMessage(40, "RemoveWithdrawalAddres
   address: "string",
 });
 export const ReadWithdrawalAddresses = defineMessage(41, "ReadWithdrawalAddresses", { accountId: "number" });
+/** Commands to a symbol that change nothing. */
+export type SymbolRead =
+  | MessageOf<typeof ReadOrders>
+  | MessageOf<typeof ReadOrder>
+  | MessageOf<typeof ReadPosition>
+  | MessageOf<typeof Describe>
+  | MessageOf<typeof Audit>
+  | MessageOf<typeof ReadClientIds>
+  | MessageOf<typeof ReadMaxOrderSize>;
 export type SymbolCommand =
+  | SymbolRead
   | MessageOf<typeof PlaceOrder>
   | MessageOf<typeof CancelOrder>
   | MessageOf<typeof CancelAll>
@@ -214,12 +224,6 @@ export type SymbolCommand =
   | MessageOf<typeof SetLeverage>
   | MessageOf<typeof SetIndexPrice>
   | MessageOf<typeof Tick>
-  | MessageOf<typeof ReadOrders>
-  | MessageOf<typeof ReadOrder>
-  | MessageOf<typeof ReadPosition>
-  | MessageOf<typeof Describe>
-  | MessageOf<typeof Audit>
-  | MessageOf<typeof ReadClientIds>
   | MessageOf<typeof HaltSymbol>
   | MessageOf<typeof ResumeSymbol>
   | MessageOf<typeof SetMarginMode>
@@ -230,7 +234,6 @@ export type SymbolCommand =
   | MessageOf<typeof AmendOrder>
   | MessageOf<typeof OrderBatch>
   | MessageOf<typeof DryRunOrder>
-  | MessageOf<typeof ReadMaxOrderSize>
   | MessageOf<typeof SamplePremium>
   | MessageOf<typeof PrepareWithdrawal>;
 export type LedgerCommand =
@@ -249,3 +252,13 @@ export type LedgerCommand =
   | MessageOf<typeof Tick>
   | MessageOf<typeof Describe>
   | MessageOf<typeof Audit>;
+
+const READ_ONLY: ReadonlySet<number> = new Set(
+  [
+    ...[ReadOrders, ReadOrder, ReadPosition, Describe, Audit, ReadClientIds, ReadMaxOrderSize],
+    ...[ReadWithdrawals, ReadMarginCall, ReadWithdrawalAddresses],
+  ].map(({ code }) => code),
+);
+
+/** The command changes nothing: a process that does not lead answers it, too. */
+export const isReadOnly = (code: number): boolean => READ_ONLY.has(code);

@@ -348,6 +348,8 @@ export const WithdrawalAddressRemoved = defineMessage(145, "WithdrawalAddressRem
   accountId: "number",
   address: "string",
 });
+/** A leader began: everything before it is settled. `epoch` grows with each leader. Changes no account. */
+export const LeaderBegan = defineMessage(146, "LeaderBegan", { epoch: "number", node: "string" });
 export type SymbolEvent =
   | MessageOf<typeof OrderPlaced>
   | MessageOf<typeof OrderRested>
@@ -392,5 +394,6 @@ export type LedgerEvent =
   | MessageOf<typeof MarginCallSet>
   | MessageOf<typeof SolvencyChanged>
   | MessageOf<typeof WithdrawalAddressAdded>
-  | MessageOf<typeof WithdrawalAddressRemoved>;
+  | MessageOf<typeof WithdrawalAddressRemoved>
+  | MessageOf<typeof LeaderBegan>;
 export type Event = SymbolEvent | LedgerEvent;

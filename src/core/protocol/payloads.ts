@@ -62,7 +62,7 @@ export interface AttachedLegs {
   takeProfit: AttachedLeg | null;
   stopLoss: AttachedLeg | null;
 }
-/** What an amendment does to the legs of an order. A leg that is left out stays; null removes it. */
+/** The change of an amendment to the legs of an order. A leg that is left out stays; null removes it. */
 export type LegChanges = Partial<AttachedLegs>;
 /** An account's margin and its position in a symbol, before and after a dry run. */
 export interface AccountProjection {

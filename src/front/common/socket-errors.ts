@@ -20,6 +20,8 @@ export function errorJson(id: RequestId, problem: Problem, serverTime: TimeMs): 
 }
 
 // Codes of the close frames with which the exchange closes a socket.
+/** The process stops, or cannot go on with what it has sent so far: connect again. */
+export const CLOSE_GOING_AWAY = 1001;
 export const CLOSE_RATE_LIMITED = 1008;
 /** The client does not read its messages fast enough. */
 export const CLOSE_SLOW_CONSUMER = 1013;

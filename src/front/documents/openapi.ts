@@ -3,6 +3,7 @@ import { type ErrorCode, specOf } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
+import { SEQUENCE_HEADER } from "../http/reply-writer.ts";
 import { type Access, chargedPer, costOf, isLimited, type Route } from "../routing/route.ts";
 import { socketMarkdown } from "./asyncapi.ts";
 import { operationId } from "./operation-ids.ts";
@@ -80,6 +81,10 @@ const HEADERS: Json = {
     required: true,
     schema: { type: "string", examples: ["5f0c8a1b-2s"] },
   },
+  Sequence: count(
+    "The answer includes everything through this sequence. Only of an exchange with a leader and standbys.",
+    "8123",
+  ),
   RetryAfter: {
     description: "Seconds to wait before the next attempt.",
     required: true,
@@ -244,6 +249,7 @@ const exampleOfCode = (code: ErrorCode): [string, Json] => [code, { $ref: `#/com
 
 function headersOf(route: Route, status: number): Json {
   const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+  if (status === 200) headers[SEQUENCE_HEADER] = { $ref: "#/components/headers/Sequence" };
   if (isLimited(route) || status === 429) Object.assign(headers, RATE_LIMIT_HEADERS);
   if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/Authenticate" };
   return headers;

@@ -58,6 +58,14 @@ The address, the account and the API key have token buckets. \`RateLimit-Limit\`
 and its cost in tokens: per request, or per item of a batch. Cancels have a separate budget. Beyond a limit the answer is 429 with \`Retry-After\`. Nobody is
 banned.
 
+## Several processes
+
+An exchange may have a leader and standbys that answer reads. Each of their answers has the header \`Perpd-Sequence\`: it
+includes everything through that sequence. A standby is some milliseconds behind its leader. To read your own change there,
+send the header of the answer to that change as the query field \`minSequence\`. Every \`GET\` takes it. The read waits for
+the sequence, at most a second; then it gets \`SEQUENCE_NOT_REACHED\`. A request that changes something gets \`NOT_LEADER\`
+from a standby, with the leader's address in \`details.leader\`.
+
 ## Connections
 
 **One request at a time on a connection.** Wait for the answer before you send the next request. Otherwise the connection is

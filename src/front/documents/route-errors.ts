@@ -10,6 +10,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (access !== "PUBLIC") groups.push(access);
   if (query !== undefined || body !== undefined) groups.push("FIELDS");
   if (query !== undefined && "startTime" in query.properties) groups.push("START_TIME");
+  if (query !== undefined && "minSequence" in query.properties) groups.push("READS");
   if (namesSymbol(route)) groups.push("SYMBOL");
   return [...new Set([...errorsIn(...groups), ...errors])];
 }

@@ -7,7 +7,7 @@ import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Levels, SymbolSummary } from "../../core/protocol/payloads.ts";
 import { SymbolDescription } from "../../core/protocol/replies.ts";
 import { instrumentJson } from "../json/instrument-json.ts";
-import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
+import { SymbolMarket, type SymbolPast, type SymbolState } from "./symbol-market.ts";
 
 /** The sparklines of all symbols are printed at most so often. */
 const SPARKLINES_MS = 1000;
@@ -35,7 +35,7 @@ export class MarketData {
   private sparklines: Buffer | null = null;
   private sparklinesAt: TimeMs = 0;
 
-  private constructor(engine: Engine, now: () => TimeMs) {
+  private constructor(engine: Pick<Engine, "instruments" | "onReleased">, now: () => TimeMs) {
     this.now = now;
     this.symbols = engine.instruments.map((instrument) => new SymbolMarket(instrument));
     for (const symbol of this.symbols) this.byInstrumentId.set(symbol.instrument.id, symbol);
@@ -49,6 +49,23 @@ export class MarketData {
   static async open(engine: Engine, pastOf: PastOf, now: () => TimeMs): Promise<MarketData> {
     const market = new MarketData(engine, now);
     await Promise.all(market.symbols.map((symbol) => market.prime(engine, symbol, pastOf)));
+    return market;
+  }
+
+  /**
+   * Goes on from states that another process has captured. `engine` must hand out each symbol's later transactions, and none
+   * that its state includes.
+   */
+  static restore(
+    engine: Pick<Engine, "instruments" | "onReleased">,
+    states: ReadonlyMap<number, SymbolState>,
+    now: () => TimeMs,
+  ): MarketData {
+    const market = new MarketData(engine, now);
+    for (const symbol of market.symbols) {
+      symbol.restore(must(states.get(symbol.instrument.id), "the state of a symbol"));
+      market.primed.add(symbol);
+    }
     return market;
   }
 

@@ -4,6 +4,7 @@ import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import { Refused } from "../../core/protocol/replies.ts";
 import { ApiError, fromRefused } from "../common/errors.ts";
 import type { Answer, Log } from "../http/answer.ts";
+import { isFollower, notLeader } from "./leader.ts";
 
 /**
  * Sends a command to one actor. `read` answers the request from the durable transaction, without a promise. Throws OVERLOADED,
@@ -54,6 +55,7 @@ export function request<T>(
 
 /** Why Engine.request() took no command. */
 function overloadRefusal(engine: Engine, actorId: number): ApiError {
+  if (isFollower(engine)) return notLeader(engine);
   if (engine.isDown(actorId)) return new ApiError("UNAVAILABLE");
   return new ApiError(engine.hasDiskRoom ? "OVERLOADED" : "STORAGE_FULL");
 }

@@ -26,8 +26,8 @@ import { IndexRange } from "../../core/market-data/index-range.ts";
 import { openInterestChange, openInterestChangeOfTransfer } from "../../core/market-data/open-interest.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import { RecentBuffer } from "../../core/market-data/recent-buffer.ts";
-import { SPARKLINE_INTERVAL, Sparkline, sparklineStart } from "../../core/market-data/sparkline.ts";
-import { Ticker24h } from "../../core/market-data/ticker.ts";
+import { type Close, SPARKLINE_INTERVAL, Sparkline, sparklineStart } from "../../core/market-data/sparkline.ts";
+import { Ticker24h, type TradedMinute } from "../../core/market-data/ticker.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import {
   FundingSettled,
@@ -64,6 +64,22 @@ export interface SymbolPast {
   liquidations: readonly PublicTrade[];
   /** The rate of the last funding interval that ended. */
   fundingRates: Iterable<FundingRateRecord>;
+}
+
+/** Everything that a SymbolMarket holds, as plain data. */
+export interface SymbolState {
+  readonly summary: SymbolSummary;
+  readonly sequence: number;
+  readonly bookSequence: number;
+  readonly bookTime: TimeMs;
+  readonly priceSequence: number;
+  readonly updatedAt: TimeMs;
+  /** Oldest first, as all lists here. */
+  readonly trades: readonly PublicTrade[];
+  readonly liquidations: readonly PublicTrade[];
+  readonly fundingRates: readonly FundingRateRecord[];
+  readonly minutes: readonly TradedMinute[];
+  readonly closes: readonly Close[];
 }
 
 /** The public data of one symbol, folded from its events. It caches the most frequent answers as JSON text. */
@@ -170,6 +186,44 @@ export class SymbolMarket {
     this.sparkline.prime(past.minuteCandles);
     this.ticker = null;
     this.books.clear();
+  }
+
+  /** The present state, for restore() in another process. */
+  capture(): SymbolState {
+    const { sequence, bookSequence, bookTime, priceSequence, updatedAt } = this;
+    const all = Number.POSITIVE_INFINITY;
+    return {
+      ...{ sequence, bookSequence, bookTime, priceSequence, updatedAt, summary: this.summary() },
+      trades: this.trades.newest(all).reverse(),
+      liquidations: this.liquidations.newest(all).reverse(),
+      fundingRates: this.fundingRates.newest(all).reverse(),
+      minutes: this.day.minutes(),
+      closes: this.sparkline.traded(),
+    };
+  }
+
+  /** Sets a state that capture() has returned. Later events are applied to it. Call it before anything else. */
+  restore(state: SymbolState): void {
+    const { summary, sequence, updatedAt, trades, liquidations, fundingRates } = state;
+    this.prime(summary, sequence, updatedAt, { minuteCandles: [], trades, liquidations, fundingRates });
+    this.bookSequence = state.bookSequence;
+    this.bookTime = state.bookTime;
+    this.priceSequence = state.priceSequence;
+    this.day.prime(state.minutes);
+    this.sparkline.prime(state.closes);
+  }
+
+  private summary(): SymbolSummary {
+    const { indexTicks, markTicks, lastTicks, openInterestLots, priceTime, fundingRatePpb, nextFundingTime } = this;
+    const { haltMode, haltReason, haltUntil, fault, isIndexStale, pendingIndexTicks } = this;
+    const levels = (side: Side) => this.depth.levels(side, Number.POSITIVE_INFINITY, levelOf);
+    return {
+      ...{ next: null, indexTicks, markTicks, lastTicks, openInterestLots, priceTime, fundingRatePpb, nextFundingTime },
+      ...{ haltMode, haltReason, haltUntil, fault, isIndexStale, pendingIndexTicks },
+      indexRange: this.indexRange.figures,
+      bids: levels(BUY),
+      asks: levels(SELL),
+    };
   }
 
   apply(event: SymbolEvent, sequence: number, time: TimeMs): void {
@@ -348,6 +402,8 @@ export class SymbolMarket {
     );
   }
 }
+
+const levelOf = (tick: PriceTicks, lots: QuantityLots): [number, number] => [tick, lots];
 
 function latestPage(trades: RecentBuffer<PublicTrade>, limit: number): Page<PublicTrade> | null {
   const data = trades.newest(limit + 1);

@@ -8,8 +8,8 @@ const CHECK_EVERY_MS = 10;
 const ANSWERS_PER_CHECK = 50;
 
 /**
- * Answers RATE_LIMITED later than anything else. A client that repeats its request as soon as it is refused would otherwise
- * make the server refuse it thousands of times a second, and the others would wait behind that work. A connection has one
+ * Answers RATE_LIMITED later than anything else. Some clients repeat a request as soon as it is refused. The server would
+ * refuse them thousands of times a second, and the others would wait behind that work. A connection has one
  * unanswered call, so the number of connections bounds the number of calls that wait.
  */
 export class LateRefusals {

@@ -5,7 +5,8 @@ import type { Call } from "./call.ts";
 const MAX_AGE_S = 7200;
 const METHODS = "GET, POST, PUT, PATCH, DELETE";
 const REQUEST_HEADERS = "Authorization, Content-Type, X-Api-Key, X-Timestamp, X-Signature, X-Recv-Window";
-const REPLY_HEADERS = "X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Allow";
+const REPLY_HEADERS =
+  "X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Allow, Perpd-Sequence";
 
 /** In the setting: pages of all sites may read public data. */
 export const ANY_ORIGIN = "*";

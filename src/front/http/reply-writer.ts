@@ -20,6 +20,9 @@ export interface RawResponse extends BodySink {
 const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;
 let requestCount = 0;
 
+/** The answer includes everything through this sequence. Only in a replicated exchange. */
+export const SEQUENCE_HEADER = "Perpd-Sequence";
+
 /** An upper bound of the status line and the headers that every answer has. */
 const HEAD_BYTES = 384;
 
@@ -34,13 +37,15 @@ const STATUS_LINES: readonly (string | undefined)[] = Array.from({ length: 600 }
  */
 export class ReplyWriter {
   readonly method: string;
-  readonly requestId: string;
+  requestId: string;
   /** It was answered, or the client has gone. */
   done = false;
   /** The event-loop iteration in which the request's last byte came: see cork-budget.ts. */
   readIn = 0;
   /** uWebSockets.js is reading the request and corks the answer itself. */
   isCorked = false;
+  /** The answer shows this sequence, as it is then. Null: it shows none. */
+  shownSequence: { readonly sequence: number } | null = null;
   protected readonly response: RawResponse;
   /** The connection is closed after the answer. */
   protected closing = false;
@@ -77,6 +82,7 @@ export class ReplyWriter {
   /** Answers with a text, by default JSON. */
   reply(status: number, text: string | Uint8Array, contentType = "application/json"): void {
     if (this.done || this.isDeferred) return;
+    if (this.shownSequence !== null) this.header(SEQUENCE_HEADER, String(this.shownSequence.sequence));
     this.contentType = contentType;
     const body = encodeUtf8(text);
     if (!isBeingRead(this.readIn) || this.takesRoom(status, body.length)) return this.send(status, body);

@@ -46,7 +46,9 @@ export interface Server {
   readonly port: number;
   /** Sends one text message to every socket that has subscribed to the topic. */
   publish(topic: string, text: string | Uint8Array): void;
-  /** Stops accepting, lets waiting calls have their answers, then closes every connection. */
+  /** Stops accepting, lets waiting calls have their answers, and closes the WebSockets. Their clients may still read. */
+  drain(): Promise<void>;
+  /** drain(), then closes every connection. */
   close(): Promise<void>;
 }
 
@@ -110,6 +112,8 @@ class HttpServer {
   /** Without WebSockets, because app.filter() does not tell their end. */
   private connections = 0;
   private closing = false;
+  private drained: Promise<void> | null = null;
+  private goodbye: Promise<void> = Promise.resolve();
   private deadlineTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ServerOptions) {
@@ -138,6 +142,7 @@ class HttpServer {
         const bytes = encodeUtf8(text);
         for (const app of this.apps) app.publish(topic, bytes, false);
       },
+      drain: () => this.drain(),
       close: () => this.close(),
     };
   }
@@ -177,15 +182,24 @@ class HttpServer {
   }
 
   private async close(): Promise<void> {
-    if (this.closing) return;
+    await this.drain();
+    await this.goodbye;
+    for (const app of this.apps.splice(0)) app.close();
+  }
+
+  private drain(): Promise<void> {
+    this.drained ??= this.answerWaiting();
+    return this.drained;
+  }
+
+  private async answerWaiting(): Promise<void> {
     this.closing = true;
     this.certificateWatch?.stop();
     this.stopListening();
     for (const call of this.waiting.unread()) call.refuse(new ApiError("NOT_READY"));
     while (!this.waiting.isEmpty || arePacedBodiesDue()) await new Promise((later) => setTimeout(later, 10));
     clearInterval(this.deadlineTimer);
-    if (this.sockets.closeAll()) await new Promise((later) => setTimeout(later, GOODBYE_MS));
-    for (const app of this.apps) app.close();
+    if (this.sockets.closeAll()) this.goodbye = new Promise((later) => setTimeout(later, GOODBYE_MS));
   }
 
   /** `change`: 1 when the connection opens, -1 when it ends. */

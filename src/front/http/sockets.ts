@@ -1,8 +1,9 @@
+import { ApiError } from "../common/errors.ts";
+import { CLOSE_GOING_AWAY } from "../common/socket-errors.ts";
 import { encodeUtf8 } from "../common/utf8.ts";
 import type { Log } from "./answer.ts";
 
 // RFC 6455 close codes.
-const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const INTERNAL_ERROR = 1011;
 
@@ -173,11 +174,11 @@ export class OpenSockets {
     this.run("close", socket);
   }
 
-  /** Closes every socket with GOING_AWAY. Returns whether there was any. */
+  /** Closes every socket with CLOSE_GOING_AWAY. Returns whether there was any. */
   closeAll(): boolean {
     clearInterval(this.timer);
     const open = [...this.sockets];
-    for (const socket of open) socket.close(GOING_AWAY, "GOING_AWAY");
+    for (const socket of open) socket.close(CLOSE_GOING_AWAY, "GOING_AWAY");
     return open.length > 0;
   }
 
@@ -217,3 +218,15 @@ export class OpenSockets {
     socket.fail();
   }
 }
+
+/** For a listener without a WebSocket. */
+export const NO_SOCKETS: SocketHandlers = {
+  admit() {
+    throw new ApiError("NOT_FOUND");
+  },
+  open() {},
+  message() {},
+  control() {},
+  drain() {},
+  close() {},
+};

@@ -14,7 +14,7 @@ export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): stri
   );
 }
 
-/** What an account was worth at a time, as JSON text. */
+/** The equity of an account at a time, as JSON text. */
 export function equityJson({ time, walletQuanta, unrealizedQuanta, depositedQuanta }: Equity): string {
   const equityQuanta = walletQuanta + unrealizedQuanta;
   return (

@@ -1,5 +1,6 @@
 import type { Auth } from "../auth/auth.ts";
 import { BASE_PATH } from "../common/paths.ts";
+import { SequenceWaits } from "../exchange/sequence-waits.ts";
 import type { Call } from "../http/call.ts";
 import type { Context } from "../routing/context.ts";
 import { isForOperators, type Route } from "../routing/route.ts";
@@ -72,6 +73,8 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   exchange.timeRoute,
   health.healthRoute,
   health.liveRoute,
+  health.replicationRoute,
+  health.symbolPageRoute,
   health.readyRoute,
   exchange.metricsRoute,
   operator.auditRoute,
@@ -79,6 +82,7 @@ const ENDPOINTS: readonly ((context: Context) => Route)[] = [
   operator.haltRoute,
   operator.resumeRoute,
   operator.operatorActsRoute,
+  operator.stepDownRoute,
   exchange.websocketRoute,
 ];
 
@@ -115,7 +119,8 @@ export function createApis(
   documents.prepare();
   const pages = new Pages();
   const answerPage = (call: Call) => pages.answer(call);
-  const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits);
+  const sequences = new SequenceWaits(context.engine, context.engine.replication !== null);
+  const routerOf = (chosen: readonly Route[]) => new Router(chosen, auth, context.log, context.limits, sequences);
   const router = routerOf([...shown, ...documents.routes]);
   const operatorRouter = routerOf(routes.filter(isForOperatorServer));
   return {

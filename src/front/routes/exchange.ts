@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { ReplicationStatus } from "../../actor/engine/engine.ts";
 import { LEDGER, MODE_TRADING } from "../../core/base/enums.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import Type from "../../packages/typebox.ts";
@@ -29,6 +30,14 @@ export function metricsRoute(context: Context): Route {
       call.reply(200, await metrics.metrics(), metrics.contentType);
     },
   });
+}
+
+const leads = (replication: ReplicationStatus | null): boolean =>
+  replication === null || (!replication.isFollowing && replication.leaseLeftMs >= 0);
+
+function lagSeconds(replication: ReplicationStatus | null): number {
+  if (replication?.isFollowing !== true) return 0;
+  return replication.lagMs === null ? -1 : replication.lagMs / 1000;
 }
 
 /** The state of the exchange, and that of the process. */
@@ -62,7 +71,42 @@ export function createMetrics(context: Context): Registry {
   gauge("history_stalled", "1 while the history index makes no progress although transactions wait for it", () =>
     Number(engine.isHistoryStalled),
   );
+  gauge("disk_free_bytes", "Free bytes on the disk of the data folder", () => engine.diskFreeBytes);
   gauge("disk_room", "1 while the disk has enough free space for new orders", () => Number(engine.hasDiskRoom));
+  gauge("leader", "1 while this process leads or is alone, 0 while another one may lead", () =>
+    Number(leads(engine.replication)),
+  );
+  gauge(
+    "replication_lag_transactions",
+    "Transactions that the replicated stream does not hold yet",
+    () => engine.replication?.lagTransactions ?? 0,
+  );
+  gauge(
+    "replication_lag_seconds",
+    "Seconds since this standby had everything that the leader had answered; -1 = never yet; 0 = it leads",
+    () => lagSeconds(engine.replication),
+  );
+  gauge(
+    "replication_epoch",
+    "Number of the leader since the stream was made; 0 without replication",
+    () => engine.replication?.epoch ?? 0,
+  );
+  gauge(
+    "replication_standbys",
+    "Standbys that the leader has heard in the last seconds",
+    () => engine.replication?.standbys.length ?? 0,
+  );
+  new Gauge({
+    name: "perpd_replication_standby_lag_transactions",
+    help: "By standby: so many transactions it was behind when the leader last heard it",
+    labelNames: ["standby"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { url, lagTransactions } of engine.replication?.standbys ?? [])
+        this.set({ standby: url }, lagTransactions);
+    },
+  });
   gauge("solvent", "0 while withdrawals are refused with WITHDRAWALS_GATED, else 1", () =>
     Number(solvency.gateReason === null),
   );

@@ -1,8 +1,13 @@
 import { LEDGER } from "../../core/base/enums.ts";
-import type { Static } from "../../packages/typebox.ts";
-import { Alive, Health, Ready } from "../../wire/schema/system.ts";
+import Type, { type Static } from "../../packages/typebox.ts";
+import { SymbolName } from "../../wire/schema/scalars.ts";
+import { Alive, Health, Ready, Replication } from "../../wire/schema/system.ts";
+import { CPU_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
+import { isFollower } from "../exchange/leader.ts";
+import { packSymbolPage } from "../exchange/symbol-page.ts";
 import { printSolvency } from "../json/ledger-json.ts";
+import { printReplication, roleOf } from "../json/replication-json.ts";
 import type { Context } from "../routing/context.ts";
 import { get, type Route } from "../routing/route.ts";
 
@@ -21,7 +26,8 @@ export function healthRoute(context: Context): Route {
     replies: { 200: Health },
     handle({ call }) {
       const serverTime = Date.now();
-      if (!isReady()) throw new ApiError("NOT_READY");
+      const { replication } = engine;
+      if (!isReady() && !isFollower(engine)) throw new ApiError("NOT_READY");
       const sequence = engine.releasedSequence();
       const problems = problemsOf(context);
       const { gateReason, figures } = solvency;
@@ -32,6 +38,8 @@ export function healthRoute(context: Context): Route {
         solvency: { gateReason, ...printSolvency(figures) },
         rebuilds: engine.rebuilds,
         sequence,
+        role: roleOf(replication),
+        lagMs: replication?.lagMs ?? null,
         historySince: engine.historySince || null,
         uptimeMs: Math.round(performance.now() - startedAt),
         serverTime,
@@ -52,6 +60,40 @@ export const liveRoute = (): Route =>
     handle: ({ call }) => call.reply(200, `{"live":true,"serverTime":${Date.now()}}`),
   });
 
+export const replicationRoute = ({ engine }: Context): Route =>
+  get("/replication", {
+    access: "PUBLIC",
+    isFree: true,
+    summary: "Whether this process leads",
+    description: "A standby answers it, too: see docs/operating/replication.md.",
+    replies: { 200: Replication },
+    handle: ({ call }) => call.reply(200, printReplication(engine)),
+  });
+
+export const symbolPageRoute = ({ engine, symbols, market, exchangeId }: Context): Route =>
+  get("/replication/symbols/:symbol", {
+    access: "PUBLIC",
+    cost: CPU_COST,
+    summary: "The public data of a symbol, for a gateway",
+    description: "A gateway starts with it and follows the replicated log. The format is that of one version of perpd.",
+    parameter: SymbolName,
+    replies: { 200: Type.String({ description: "Bytes in MessagePack." }) },
+    contentType: PAGE_TYPE,
+    errors: ["NOT_FOUND", "NOT_LEADER"],
+    handle({ call, parameter }) {
+      const { id, config } = symbols.bySymbol(parameter);
+      const epoch = engine.replication?.epoch;
+      if (epoch === undefined) throw new ApiError("NOT_FOUND", { message: "This exchange is not replicated." });
+      if (epoch === 0) throw new ApiError("NOT_LEADER");
+      const isTrustedProxy = call.proxies?.has(call.peerAddress()) === true;
+      const page = { exchangeId, epoch, config, isTrustedProxy, state: market.symbol(id).capture() };
+      const [sequence, time] = [engine.releasedSequence(), engine.releasedTime(id)];
+      call.reply(200, packSymbolPage({ ...page, sequence, time }), PAGE_TYPE);
+    },
+  });
+
+const PAGE_TYPE = "application/msgpack";
+
 export const readyRoute = (context: Context): Route =>
   get("/health/ready", {
     access: "PUBLIC",
@@ -63,7 +105,7 @@ export const readyRoute = (context: Context): Route =>
       "halted, or that has no fresh price, is no reason.",
     replies: { 200: Ready },
     handle({ call }) {
-      if (!context.isReady()) throw notReady(STARTING);
+      if (!context.isReady() && !isFollower(context.engine)) throw notReady(STARTING);
       const problems = problemsOf(context);
       if (problems.length > 0) throw notReady(problems);
       call.reply(200, `{"ready":true,"serverTime":${Date.now()}}`);
@@ -86,6 +128,11 @@ export function problemsOf({ engine, symbols, market, solvency }: HealthContext)
   const add = (code: Problem["code"], concerns: string, message: string): void =>
     void problems.push({ code, concerns, message });
   const actors = [{ id: LEDGER, name: "ledger" }, ...symbols.all.map(({ id, symbol }) => ({ id, name: symbol }))];
+  const { replication } = engine;
+  if (replication?.isFollowing)
+    add("NOT_LEADER", EXCHANGE, `Another process takes orders${at(replication.leaderUrl)}.`);
+  else if (replication !== null && replication.leaseLeftMs < 0)
+    add("NOT_LEADER", EXCHANGE, "This process cannot tell at the moment whether it still leads.");
   if (engine.isStalled) add("STALLED", EXCHANGE, "The disk accepts no writes, so no request is answered.");
   for (const { id, name } of actors)
     if (engine.isDown(id)) add("REBUILDING", name, `The thread of ${name} has died. It is rebuilt from the log.`);
@@ -105,3 +152,5 @@ export function problemsOf({ engine, symbols, market, solvency }: HealthContext)
 
 /** The problem concerns every symbol and the ledger. */
 const EXCHANGE = "exchange";
+
+const at = (leaderUrl: string | null): string => (leaderUrl === null ? "" : `, at ${leaderUrl}`);

@@ -2,12 +2,14 @@ import { must } from "../../assert.ts";
 import { INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import type { PublicTrade } from "../../core/market-data/public-trades.ts";
+import type { Static } from "../../packages/typebox.ts";
 import type { Page, PageQuery } from "../../store/database/pages.ts";
 import * as schema from "../../wire/schema/market.ts";
 import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
 import { listJson } from "../json/json-writers.ts";
 import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
@@ -27,7 +29,10 @@ import { get, type Route } from "../routing/route.ts";
 
 const DEFAULT_DEPTH = 100;
 
-export const tickerRoute = ({ market, symbols }: Context): Route =>
+/** Market data in memory. */
+export type MarketContext = Pick<Context, "market" | "symbols">;
+
+export const tickerRoute = ({ market, symbols }: MarketContext): Route =>
   get("/market/ticker", {
     access: "PUBLIC",
     summary: "Prices and 24-hour statistics of one symbol, or of all",
@@ -39,7 +44,7 @@ export const tickerRoute = ({ market, symbols }: Context): Route =>
     },
   });
 
-export const sparklinesRoute = ({ market }: Context): Route =>
+export const sparklinesRoute = ({ market }: MarketContext): Route =>
   get("/market/sparklines", {
     access: "PUBLIC",
     summary: "The prices of the last day in half hours, of all symbols, for small charts",
@@ -47,7 +52,7 @@ export const sparklinesRoute = ({ market }: Context): Route =>
     handle: ({ call }) => call.reply(200, market.sparklinesJson()),
   });
 
-export const orderBookRoute = ({ market, symbols }: Context): Route =>
+export const orderBookRoute = ({ market, symbols }: MarketContext): Route =>
   get("/market/orderbook", {
     access: "PUBLIC",
     summary: "The best price levels of the order book",
@@ -61,19 +66,40 @@ export const orderBookRoute = ({ market, symbols }: Context): Route =>
   });
 
 export const tradesRoute = (context: Context): Route =>
+  newestTradesRoute(
+    context,
+    older(context, (id, query) => context.history.tradesOf(id, query)),
+  );
+
+export const liquidationsRoute = (context: Context): Route =>
+  newestLiquidationsRoute(
+    context,
+    older(context, (id, query) => context.history.liquidationsOf(id, query)),
+  );
+
+/** Answers with trades that are not in memory. */
+type AnswerOlder = (call: Call, query: Static<typeof schema.TradesQuery>, print: PrintTrades) => void | Promise<void>;
+type PrintTrades = (page: Page<PublicTrade>) => Page<string>;
+
+function older(context: Context, read: (instrumentId: number, query: PageQuery) => Page<PublicTrade>): AnswerOlder {
+  return (call, query, print) =>
+    replyWithPage(context, call, query, (historyQuery) => print(read(historyQuery.instrumentId, historyQuery)));
+}
+
+export const newestTradesRoute = (context: MarketContext, answerOlder: AnswerOlder): Route =>
   publicTradesRoute(context, {
     path: "/market/trades",
     summary: "Trades, newest first",
     latest: (id, limit) => context.market.symbol(id).latestTrades(limit),
-    read: (id, query) => context.history.tradesOf(id, query),
+    answerOlder,
   });
 
-export const liquidationsRoute = (context: Context): Route =>
+export const newestLiquidationsRoute = (context: MarketContext, answerOlder: AnswerOlder): Route =>
   publicTradesRoute(context, {
     path: "/market/liquidations",
     summary: "Liquidations in the order book, and positions that were transferred without a trade, newest first",
     latest: (id, limit) => context.market.symbol(id).latestLiquidations(limit),
-    read: (id, query) => context.history.liquidationsOf(id, query),
+    answerOlder,
   });
 
 interface TradeSource {
@@ -81,10 +107,10 @@ interface TradeSource {
   summary: string;
   /** The newest trades from memory; null when memory has too few. */
   latest(instrumentId: number, limit: number): Page<PublicTrade> | null;
-  read(instrumentId: number, query: PageQuery): Page<PublicTrade>;
+  answerOlder: AnswerOlder;
 }
 
-function publicTradesRoute(context: Context, { path, summary, latest, read }: TradeSource): Route {
+function publicTradesRoute(context: MarketContext, { path, summary, latest, answerOlder }: TradeSource): Route {
   return get(path, {
     access: "PUBLIC",
     summary,
@@ -95,13 +121,13 @@ function publicTradesRoute(context: Context, { path, summary, latest, read }: Tr
       const { limit = DEFAULT_LIMIT, cursor, sort, startTime, endTime } = query;
       // Very many clients may poll for the newest trades. They neither wait for the history nor make it commit sooner.
       const isLatest = [cursor, startTime, endTime].every((given) => given === undefined) && sort !== "ASC";
-      const print = (page: Page<PublicTrade>) => printPage(page, (trade) => publicTradeJson(instrument, trade));
+      const print: PrintTrades = (page) => printPage(page, (trade) => publicTradeJson(instrument, trade));
       const newest = isLatest ? latest(instrument.id, limit) : null;
       if (newest !== null) {
         if (limit > DEFAULT_LIMIT) await waitForReadSlotOf(call);
         return replyPage(call, print(newest));
       }
-      await replyWithPage(context, call, query, (historyQuery) => print(read(instrument.id, historyQuery)));
+      await answerOlder(call, query, print);
     },
   });
 }
@@ -135,7 +161,7 @@ function readOpenTime(cursor: string): number {
   return Number(cursor);
 }
 
-export const symbolsRoute = ({ market, symbols }: Context): Route =>
+export const symbolsRoute = ({ market, symbols }: MarketContext): Route =>
   get("/market/symbols", {
     access: "PUBLIC",
     summary: "Instruments with their limits, fees and trading status",
@@ -182,7 +208,7 @@ export const insuranceRoute = (context: Context): Route =>
     },
   });
 
-export const openInterestRoute = ({ market, symbols }: Context): Route =>
+export const openInterestRoute = ({ market, symbols }: MarketContext): Route =>
   get("/market/open-interest", {
     access: "PUBLIC",
     summary: "Open interest of one symbol, or of all",

@@ -26,8 +26,12 @@ import {
   IndexPriceBody,
   OperatorActList,
   OperatorActsQuery,
+  StepDown,
+  StepDownBody,
   TradingStatus,
 } from "../../wire/schema/system.ts";
+import { ApiError } from "../common/errors.ts";
+import { isFollower, notLeader } from "../exchange/leader.ts";
 import { replyOf, request, requestEach, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readPrice } from "../json/amounts.ts";
@@ -149,10 +153,37 @@ export const indexPriceRoute = (context: Context): Route =>
     },
   });
 
+/** A standby that is further behind would keep everybody waiting. */
+const MAX_LAG_TRANSACTIONS = 10_000;
+
+export const stepDownRoute = (context: Context): Route =>
+  post("/operator/step-down", {
+    access: "OPERATOR",
+    summary: "Hand over to a standby, and end this process",
+    description:
+      "The process finishes what it has begun, publishes it, releases its lease and ends with exit code 0. A standby leads " +
+      "within a second. Start the process again: it follows then.",
+    body: StepDownBody,
+    bodyOptional: true,
+    replies: { 200: StepDown },
+    errors: errorsIn("STEP_DOWN"),
+    handle({ call, body }) {
+      if (isFollower(context.engine)) throw notLeader(context.engine);
+      const { replication } = context.engine;
+      const { epoch = 0, standbys = [] } = replication ?? {};
+      const isReady = standbys.some(({ lagTransactions }) => lagTransactions <= MAX_LAG_TRANSACTIONS);
+      if (replication === null)
+        throw new ApiError("NO_STANDBY", { message: "The log is on this machine only, so nobody could take over." });
+      if (!isReady && body.force !== true) throw new ApiError("NO_STANDBY", { details: { standbys: standbys.length } });
+      call.reply(200, JSON.stringify({ epoch, standbys }));
+      context.stepDown();
+    },
+  });
+
 export const operatorActsRoute = (context: Context): Route =>
   listRoute(context, "/operator/acts", {
     access: "OPERATOR",
-    summary: "What operators did, newest first",
+    summary: "Actions of operators, newest first",
     query: OperatorActsQuery,
     reply: OperatorActList,
     read: (query) => context.history.operatorActs({ ...query, isPrice: query.kind === "INDEX_PRICE" }),

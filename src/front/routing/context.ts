@@ -29,11 +29,15 @@ export interface Context {
   /** Null: no rate limits. */
   readonly limits: Limits | null;
   readonly sessionTtlMs: number;
+  /** See genesis.json. */
+  readonly exchangeId: string;
   /** False while the exchange starts or stops. */
   isReady(): boolean;
   /** Since the start. */
   droppedLogLines(): number;
   readonly log: OperatorLog;
+  /** Ends the process in order, so that a standby takes over. */
+  stepDown(): void;
 }
 
 /** Executes an operation of the principal, and answers now or later. */

@@ -1,6 +1,7 @@
 import type { Permission } from "../../core/base/enums.ts";
 import type { Static, TObject, TSchema } from "../../packages/typebox.ts";
 import type { ErrorCode } from "../../wire/error-codes.ts";
+import { MinSequence, object } from "../../wire/schema/scalars.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, ORDER_COST, PAGE_COST } from "../auth/limits.ts";
 import type { OperatorAccess } from "../auth/operators.ts";
 import type { Principal } from "../exchange/credentials.ts";
@@ -78,7 +79,10 @@ const declare =
   <Q extends TObject = TObject, B extends TObject = TObject>(path: string, spec: RouteSpec<Q, B>): Route =>
     route({ method, path, ...spec });
 
-export const get = declare("GET");
+const declareGet = declare("GET");
+/** A GET. Its query has the field minSequence, which the router reads. */
+export const get = <Q extends TObject = TObject>(path: string, spec: RouteSpec<Q, TObject>): Route =>
+  declareGet(path, { ...spec, query: object({ ...spec.query?.properties, minSequence: MinSequence }) as unknown as Q });
 export const post = declare("POST");
 export const put = declare("PUT");
 export const patch = declare("PATCH");
@@ -98,7 +102,7 @@ export function costOf({ cost, access, method, path, query }: Route): Cost {
   return query !== undefined && "limit" in query.properties ? PAGE_COST : DEFAULT_COST;
 }
 
-/** What a cost is charged for: the request, or each item of its body. */
+/** The unit that a cost is charged for: the request, or each item of its body. */
 export type Charged = "REQUEST" | "ITEM";
 
 export const chargedPer = ({ costOfBody }: Route): Charged => (costOfBody === undefined ? "REQUEST" : "ITEM");

@@ -8,9 +8,11 @@ import type { OperatorAccess } from "../auth/operators.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
+import type { SequenceWaits } from "../exchange/sequence-waits.ts";
 import type { OperatorLog } from "../http/answer.ts";
 import type { Call } from "../http/call.ts";
 import { allowAnyOrigin } from "../http/origins.ts";
+import { SEQUENCE_HEADER } from "../http/reply-writer.ts";
 import { LARGE_BODY_BYTES } from "../http/request-body.ts";
 import { Input } from "../json/input.ts";
 import { type Access, costOf, isForOperators, isLimited, type Route, type RouteRequest } from "./route.ts";
@@ -45,10 +47,18 @@ export class Router {
   private readonly auth: Authenticator;
   private readonly log: OperatorLog;
   private readonly limits: Limits | null;
+  private readonly sequences: SequenceWaits | null;
   private readonly attempts: OperatorAttempts;
 
-  /** `limits` null: no rate limits. */
-  constructor(routes: readonly Route[], auth: Authenticator, log: OperatorLog, limits: Limits | null = null) {
+  /** `limits` null: no rate limits. `sequences` null: minSequence is not heeded. */
+  constructor(
+    routes: readonly Route[],
+    auth: Authenticator,
+    log: OperatorLog,
+    limits: Limits | null = null,
+    sequences: SequenceWaits | null = null,
+  ) {
+    this.sequences = sequences;
     this.auth = auth;
     this.log = log;
     this.limits = limits;
@@ -64,6 +74,11 @@ export class Router {
       const after = end < 0 ? "" : path.slice(end);
       this.byPattern.push({ before: path.slice(0, colon + 1), after, path: endpoints });
     }
+  }
+
+  /** The paths of routes without a parameter. */
+  static pathsOf(routes: readonly Route[]): Set<string> {
+    return new Set(routes.map(({ path }) => BASE_PATH + path));
   }
 
   /** Throws an ApiError, or answers the call now or later. */
@@ -100,6 +115,9 @@ export class Router {
     const operator = isOperators ? this.operatorOf(call, access, route.path) : "";
     const principal = isOperators ? ANONYMOUS : this.authenticate(call, access);
     if (isCharged) this.chargePrincipal(call, principal, cost);
+    const isRead = route.method === "GET";
+    // A read includes what was released before it began. A change includes itself.
+    if (!isRead && this.sequences?.isReplicated) call.shownSequence = this.sequences;
     if (call.query === "" && route.handleBytes?.(call, principal, call.bytes) === true) return;
     const request = {
       call,
@@ -109,9 +127,22 @@ export class Router {
       query: query.readQuery(call.query),
       body: readBody(call, body, route),
     };
-    if (isOperators && route.method !== "GET") this.logOperator(request, route);
-    const running = route.handle(request);
+    if (isOperators && !isRead) this.logOperator(request, route);
+    const running = isRead ? this.read(route, request) : route.handle(request);
     if (running !== undefined) running.catch((thrown) => call.fail(thrown, this.log));
+  }
+
+  /** Waits for `minSequence` first. */
+  private read(route: Route, request: RouteRequest<TObject, TObject>): void | Promise<void> {
+    const { sequences } = this;
+    if (sequences === null) return route.handle(request);
+    const { minSequence = 0 } = request.query as { minSequence?: number };
+    if (minSequence > sequences.sequence)
+      return sequences.wait(minSequence).then(() => {
+        if (!request.call.done) return this.read(route, request);
+      });
+    if (sequences.isReplicated) request.call.header(SEQUENCE_HEADER, String(sequences.sequence));
+    return route.handle(request);
   }
 
   private refuseMethod(call: Call, { allow }: PathEndpoints): void {

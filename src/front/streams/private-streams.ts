@@ -29,7 +29,7 @@ const ACCOUNTS_PER_ITERATION = 100;
 export interface PrivateStreamsOptions {
   readonly engine: Engine;
   readonly market: MarketData;
-  readonly transfers: Transfers;
+  readonly transfers: Pick<Transfers, "onChanged" | "pendingWithdrawal">;
   readonly history: AccountHistorySource;
   readonly publish: Publish;
   readonly now: () => TimeMs;

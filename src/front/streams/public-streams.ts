@@ -13,7 +13,8 @@ import { publicTradeJson } from "../json/market-json.ts";
 import type { OpenStream, Publish, Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { BookStream } from "./market/book-stream.ts";
-import { KlineStream } from "./market/kline-stream.ts";
+import { KlineStream, klineHead } from "./market/kline-stream.ts";
+import { type KlineSource, RelayedKlineStream } from "./market/relayed-kline-stream.ts";
 import { RowStream } from "./market/row-stream.ts";
 import { SymbolsStream } from "./market/symbols-stream.ts";
 import { newestOf, type TradeSource, TradeStream } from "./market/trade-stream.ts";
@@ -28,6 +29,8 @@ export interface PublicStreamsOptions {
   /** Must be created first: it applies each transaction before the streams do. */
   readonly market: MarketData;
   readonly history: Pick<History, "candles">;
+  /** Of a process without a history. Default: the candles of `history`. */
+  readonly klines?: KlineSource;
   readonly publish: Publish;
   readonly now: () => TimeMs;
   /** Milliseconds of a monotonic clock, for durations. */
@@ -170,10 +173,16 @@ export class PublicStreams {
   }
 
   private openKlines(topic: string, request: ChannelRequest): OpenStream {
-    const { history, engine, publish, monotonic } = this.options;
+    const { history, klines, engine, publish, monotonic } = this.options;
     const [market] = this.marketsOf(request);
+    const { instrument } = market;
     const interval = must(request.interval, "interval");
     const priceType = must(request.priceType, "priceType");
+    if (klines !== undefined) {
+      const relayed = new RelayedKlineStream(topic, klineHead(instrument, interval, priceType), publish);
+      const close = klines.open({ instrument, interval, priceType }, (message) => relayed.receive(message));
+      return this.opened(relayed, close);
+    }
     const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
     const stream = new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure);
     return this.opened(stream);

@@ -25,6 +25,7 @@ import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
 import { costOfOp, type TradingHandler } from "../trading/operations.ts";
 import { readId, readRequest } from "./client-requests.ts";
 import type { Connection } from "./connection.ts";
+import type { Relay } from "./relay.ts";
 import { SocketCall } from "./socket-call.ts";
 import type { SubscriptionQueue } from "./subscription-queue.ts";
 
@@ -33,14 +34,19 @@ const MAX_IN_FLIGHT = 1000;
 const FLOOD_DETAILS = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
 /** The account in topics of public channels. */
 const PUBLIC_ACCOUNT = 0;
+const NO_BYTES = new Uint8Array(0);
 
 export interface RequestHandlerOptions {
   readonly auth: Pick<Auth, "socket">;
   readonly trade: TradingHandler;
+  /** Throws NOT_LEADER while this process cannot decide anything. Default: it always can. */
+  readonly requireLeader?: () => void;
   /** Null: no rate limits. */
   readonly limits: Limits | null;
   readonly now: () => TimeMs;
   readonly monotonic: () => number;
+  /** Of a gateway in a process of its own: the way to the leader. */
+  readonly relay?: Relay;
 }
 
 /** Executes the requests of clients: ping, auth, subscribe, unsubscribe and trading. */
@@ -51,6 +57,8 @@ export class RequestHandler {
   private readonly subscriptionQueue: SubscriptionQueue;
   private readonly fastPath: FastPathReader;
   private isTradingStopped = false;
+  /** The message that is being handled. */
+  protected message: Uint8Array = NO_BYTES;
 
   constructor(options: RequestHandlerOptions, symbols: Symbols, streams: Streams, queue: SubscriptionQueue) {
     this.options = options;
@@ -68,6 +76,7 @@ export class RequestHandler {
   /** Executes a message, or answers it with an error. */
   handle(connection: Connection, bytes: Uint8Array): void {
     let id: RequestId = null;
+    this.message = bytes;
     try {
       if (!connection.countMessage(this.options.monotonic()))
         throw new ApiError("RATE_LIMITED", { details: FLOOD_DETAILS });
@@ -115,7 +124,7 @@ export class RequestHandler {
     }
   }
 
-  private trade(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
+  protected trade(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
     if (this.isTradingStopped) throw new ApiError("NOT_READY");
     const principal = requirePermission("TRADE", connection.identity);
     const cost = costOfOp(op, params);
@@ -153,13 +162,14 @@ export class RequestHandler {
     this.charge(connection, principal, { budget: "REQUEST", weight });
   }
 
-  private authenticate(
+  protected authenticate(
     connection: Connection,
     id: RequestId,
     credentials: SocketCredentials,
     cancelOnDisconnect: boolean,
   ): void {
     if (connection.socket.isForeign) throw new ApiError("ORIGIN_NOT_ALLOWED");
+    if (cancelOnDisconnect) this.options.requireLeader?.();
     const identity = this.options.auth.socket(credentials, connection.socket.remoteAddress);
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");
@@ -181,7 +191,15 @@ export class RequestHandler {
   }
 
   /** Subscribes to all of the channels, or to none when one of them is refused. */
-  private subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+  protected subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    this.startSubscriptions(connection, id, this.admitSubscriptions(connection, channels));
+  }
+
+  /** Charges and checks the channels. Returns them by topic. */
+  protected admitSubscriptions(
+    connection: Connection,
+    channels: readonly ChannelRequest[],
+  ): ReadonlyMap<string, ChannelRequest> {
     this.chargeChannels(connection, channels, (request) => snapshotWeight(request, this.symbols.all.length));
     const wanted = new Map<string, ChannelRequest>();
     for (const request of channels) wanted.set(topicOf(request, accountIdFor(request, connection.identity)), request);
@@ -192,7 +210,18 @@ export class RequestHandler {
         "channels",
         `A socket may have ${MAX_SUBSCRIPTIONS} subscriptions. Unsubscribe from some, or open another socket.`,
       );
-    connection.send(JSON.stringify({ op: "subscribed", id, channels: [...wanted.values()].map(describeChannel) }));
+    return wanted;
+  }
+
+  /** `others`: the client is told that it has subscribed to these, too. */
+  protected startSubscriptions(
+    connection: Connection,
+    id: RequestId,
+    wanted: ReadonlyMap<string, ChannelRequest>,
+    others: readonly object[] = [],
+  ): void {
+    const channels = [...[...wanted.values()].map(describeChannel), ...others];
+    connection.send(JSON.stringify({ op: "subscribed", id, channels }));
     // Sending may close the socket of a client that does not read.
     if (connection.socket.closed) return;
     for (const [topic, request] of wanted) {
@@ -203,7 +232,12 @@ export class RequestHandler {
   }
 
   /** Ignores channels without a subscription. An optional field that is left out matches any value. */
-  private unsubscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+  protected unsubscribe(
+    connection: Connection,
+    id: RequestId,
+    channels: readonly ChannelRequest[],
+    others: readonly object[] = [],
+  ): void {
     this.chargeChannels(connection, channels, () => DEFAULT_COST.weight);
     const ended: ChannelRequest[] = [];
     for (const [topic, request] of connection.subscriptions) {
@@ -213,7 +247,7 @@ export class RequestHandler {
       this.streams.unsubscribe(connection, topic, false);
       ended.push(request);
     }
-    connection.send(JSON.stringify({ op: "unsubscribed", id, channels: ended.map(describeChannel) }));
+    connection.send(JSON.stringify({ op: "unsubscribed", id, channels: [...ended.map(describeChannel), ...others] }));
   }
 
   private refuse(connection: Connection, id: RequestId, problem: Problem): void {
@@ -227,7 +261,7 @@ function accountIdFor(request: ChannelRequest, identity: Principal | null): numb
 }
 
 /** Returns the identity of the socket. Throws UNAUTHENTICATED or PERMISSION_DENIED. */
-function requirePermission(permission: Permission, identity: Principal | null): Principal {
+export function requirePermission(permission: Permission, identity: Principal | null): Principal {
   if (identity === null)
     throw new ApiError("UNAUTHENTICATED", {
       message: 'This request needs an account. Authenticate first, with the op "auth".',

@@ -3,12 +3,13 @@ import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { KeyRevoked, type LedgerEvent, SessionClosed } from "../../core/protocol/events.ts";
-import { CLOSE_CREDENTIAL_ENDED } from "../common/socket-errors.ts";
+import { CLOSE_CREDENTIAL_ENDED, CLOSE_GOING_AWAY } from "../common/socket-errors.ts";
 import { hasExpired, type Principal } from "../exchange/credentials.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { Symbols } from "../routing/context.ts";
 import { Streams, type StreamsOptions } from "../streams/streams.ts";
 import { Connection } from "./connection.ts";
+import { RelayingRequests } from "./relaying-requests.ts";
 import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import { DetachedAnswer } from "./socket-call.ts";
 import { SubscriptionQueue } from "./subscription-queue.ts";
@@ -23,7 +24,10 @@ const CANCEL_WITHIN_MS = 3_000;
 /** The close reason is the same whether this thread's clock or the ledger ends a session first. */
 const CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED";
 
-export interface WebSocketApiOptions extends StreamsOptions, RequestHandlerOptions {}
+export interface WebSocketApiOptions extends StreamsOptions, RequestHandlerOptions {
+  /** Throws NOT_LEADER while this process answers no reads. Default: it always does. */
+  readonly requireService?: () => void;
+}
 
 /** The WebSocket API: the connections, their time limits, and the transactions that end their credentials. */
 export class WebSocketApi implements SocketHandlers {
@@ -44,7 +48,8 @@ export class WebSocketApi implements SocketHandlers {
     this.options = options;
     this.streams = new Streams(options);
     const symbols = new Symbols(engine.instruments);
-    this.requests = new RequestHandler(options, symbols, this.streams, this.subscriptionQueue);
+    const Requests = options.relay === undefined ? RequestHandler : RelayingRequests;
+    this.requests = new Requests(options, symbols, this.streams, this.subscriptionQueue);
     this.heartbeatAt = options.monotonic();
     engine.onReleased((transaction) => this.released(transaction));
     engine.onDrained(() => this.streams.flush());
@@ -76,6 +81,16 @@ export class WebSocketApi implements SocketHandlers {
       );
   }
 
+  /** Open sockets. */
+  get size(): number {
+    return this.connections.size;
+  }
+
+  /** Closes all sockets: later messages do not go on from those that the clients have got. They may connect again. */
+  closeAll(): void {
+    for (const socket of [...this.connections.keys()]) socket.close(CLOSE_GOING_AWAY, "GOING_AWAY");
+  }
+
   private get isTrading(): boolean {
     return [...this.connections.values()].some(({ inFlight }) => inFlight > 0);
   }
@@ -93,6 +108,7 @@ export class WebSocketApi implements SocketHandlers {
   }
 
   admit(address: string): void {
+    this.options.requireService?.();
     this.options.limits?.admitSocket(address, this.options.monotonic());
   }
 
@@ -113,6 +129,7 @@ export class WebSocketApi implements SocketHandlers {
     this.connections.delete(socket);
     this.options.limits?.socketClosed(socket.remoteAddress);
     this.subscriptionQueue.removeAll(connection);
+    this.options.relay?.close(connection);
     for (const topic of connection.subscriptions.keys()) this.streams.unsubscribe(connection, topic, true);
     // Each symbol takes its commands in order, so this comes after every order that the client has placed.
     if (connection.cancelOnDisconnect && connection.identity !== null) this.cancelAllOf(connection.identity);

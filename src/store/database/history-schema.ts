@@ -235,7 +235,7 @@ export const DeficitRecord = defineMessage(263, "DeficitRecord", {
 });
 export type DeficitRecord = MessageOf<typeof DeficitRecord>;
 
-/** What an operator did to a symbol: see OperatorActed. */
+/** An action of an operator on a symbol: see OperatorActed. */
 export const OperatorActRecord = defineMessage(269, "OperatorActRecord", {
   instrumentId: "number",
   act: "number",

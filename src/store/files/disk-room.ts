@@ -19,6 +19,8 @@ export class DiskRoom {
   private readonly minFreeBytes: number;
   private readonly minFreeFiles: number;
   private enough = true;
+  /** At the last check. */
+  freeBytes = 0;
 
   constructor(dir: string, minFreeBytes: number, minFreeFiles = 0) {
     this.dir = dir;
@@ -35,6 +37,7 @@ export class DiskRoom {
   isEnough(): boolean {
     const factor = this.enough ? 1 : REOPEN_FACTOR;
     const { freeBytes, freeFiles } = this.free;
+    this.freeBytes = freeBytes;
     this.enough = freeBytes >= this.minFreeBytes * factor && freeFiles >= this.minFreeFiles * factor;
     return this.enough;
   }

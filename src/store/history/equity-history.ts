@@ -22,7 +22,7 @@ export interface EquityQuery extends PageQuery {
   interval: EquityInterval;
 }
 
-/** What an account was worth at a time, in ms. */
+/** The equity of an account at a time, in ms. */
 export interface Equity {
   readonly time: TimeMs;
   readonly walletQuanta: Quanta;
@@ -99,7 +99,7 @@ class EquityReader {
       openTime = openTimeOf(LONGEST_SERIES.interval, row.time);
     });
     const pricesSince = PRUNED_INTERVALS.includes(interval) ? database.keptSince() : 0;
-    // What an account had at the very beginning of a partition is in the one before it.
+    // The holdings of an account at the beginning of a partition are in the one before it.
     return Math.max(openTime, equityKeptSince(series, now) + 1, pricesSince);
   }
 

@@ -285,7 +285,7 @@ export class History {
     );
   }
 
-  /** What operators did: index prices that they set, or everything else. */
+  /** Actions of operators: index prices that they set, or everything else. */
   operatorActs(query: AccountQuery & { isPrice: boolean }): Page<OperatorActRecord> {
     this.database.refresh();
     return this.database.operatorActs.read(query.isPrice ? PRICE_ACTS : STATUS_ACTS, query, (act) =>

@@ -33,6 +33,8 @@ export interface IndexerOptions {
   retention?: Retention;
   /** Do not remove segments that are no longer needed. */
   keepSegments?: boolean;
+  /** The last sequence that is in the replicated stream. Default: the log is on this machine only. */
+  replicatedThrough?: () => number;
   /** Called when a segment cannot be removed, and again only after all could be. */
   onSegmentKept?(error: SegmentKeptError): void;
   /** The file system of the log. Default: the disk. */
@@ -196,7 +198,8 @@ export class Indexer {
   }
 
   private trim(): void {
-    const before = this.neededFrom;
+    const { replicatedThrough = () => Number.POSITIVE_INFINITY } = this.options;
+    const before = Math.min(this.neededFrom, replicatedThrough() + 1);
     if (this.options.keepSegments || before === this.trimmedBefore) return;
     if (this.stepsUntilTrim > 0) {
       this.stepsUntilTrim--;

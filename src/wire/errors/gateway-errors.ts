@@ -281,7 +281,7 @@ export const GATEWAY_ERRORS = {
     problem: "The exchange is too busy; nothing was done.",
     remedy: "Send the request again in a moment.",
     retryable: true,
-    groups: ["HTTP", "TRADING_OP", "SOCKET_AUTH"],
+    groups: ["HTTP", "TRADING_OP", "SOCKET_AUTH", "SUBSCRIBE", "UNSUBSCRIBE"],
   },
   STORAGE_FULL: {
     status: 503,
@@ -295,7 +295,7 @@ export const GATEWAY_ERRORS = {
     problem: "This part of the exchange is being rebuilt after a fault; nothing was done.",
     remedy: "Send the request again in a moment.",
     retryable: true,
-    groups: ["HTTP", "TRADING_OP"],
+    groups: ["HTTP", "TRADING_OP", "SOCKET_AUTH", "SUBSCRIBE", "UNSUBSCRIBE"],
   },
   NOT_READY: {
     status: 503,
@@ -303,6 +303,26 @@ export const GATEWAY_ERRORS = {
     remedy: "Send the request again in a moment.",
     retryable: true,
     groups: ["HTTP", "TRADING_OP"],
+  },
+  NOT_LEADER: {
+    status: 503,
+    problem: "Another process leads this exchange, or this one cannot tell at the moment; nothing was done.",
+    remedy: "Send the request again, to the address in details.leader if there is one.",
+    retryable: true,
+    groups: ["HTTP", "TRADING_OP", "SOCKET_AUTH"],
+  },
+  SEQUENCE_NOT_REACHED: {
+    status: 503,
+    problem: "This process has not reached the sequence that minSequence asks for.",
+    remedy: "Send the request again in a moment, or to the leader; details.sequence is the last one reached here.",
+    retryable: true,
+    groups: ["READS"],
+  },
+  NO_STANDBY: {
+    status: 409,
+    problem: "No standby is ready to take over; nothing was done.",
+    remedy: "Start one, or wait until GET /v1/replication shows one without a lag. `force` steps down all the same.",
+    groups: ["STEP_DOWN"],
   },
   TIMEOUT: {
     status: 503,

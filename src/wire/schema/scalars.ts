@@ -136,6 +136,17 @@ export const Sequence = Type.Integer({
   examples: [8123],
 });
 
+/** The query field that every GET takes. */
+export const MinSequence = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "The answer includes everything through this sequence. It waits for that, at most a second. Send the header " +
+      "`Perpd-Sequence` of an earlier answer.",
+    examples: [8123],
+  }),
+);
+
 export const Asset = Type.Enum(["USDC"], { description: "The settlement asset." });
 
 export const PositionSide = Type.Enum(["LONG", "SHORT"], { description: "Long or short." });

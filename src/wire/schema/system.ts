@@ -16,8 +16,53 @@ const SOLVENCY_FIGURES = {
 export const Alive = object({ live: Type.Literal(true), serverTime: Time("Time of the answer.") });
 export const Ready = object({ ready: Type.Literal(true), serverTime: Time("Time of the answer.") });
 
+export const ReplicationRole = Type.Enum(["ALONE", "LEADER", "STANDBY", "GATEWAY"], {
+  description:
+    "ALONE: the log is on one machine only. STANDBY: it follows the leader, and answers nothing else or, with the setting `serveReads`, only reads. " +
+    "GATEWAY: it answers market data itself, and passes the rest on to the leader.",
+});
+const LagMs = nullable(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "Of a standby: so many milliseconds ago it had everything that the leader had answered. Null: it leads, or has not read all of the stream yet.",
+    examples: [12],
+  }),
+);
+export const Standby = object({
+  url: Type.String({ description: "Where its clients would reach it.", examples: ["http://10.0.0.2:8080"] }),
+  sequence: Type.Integer({ description: "Sequence of the last transaction there.", examples: [48210] }),
+  lagTransactions: Type.Integer({
+    description: "So many transactions it was behind when it was last heard.",
+    examples: [3],
+  }),
+  heardMsAgo: Type.Integer({ description: "When it was last heard, in ms before this answer.", examples: [640] }),
+});
+export const Standbys = Type.Array(Standby, {
+  description: "Of the leader: the standbys that it has heard in the last seconds, the furthest ahead first.",
+});
+export const Replication = object({
+  role: ReplicationRole,
+  leader: Type.Union([Type.String(), Type.Null()], {
+    description:
+      "Of a standby: where the leader's clients reach it. Null if this process leads, or no leader is known.",
+    examples: [null],
+  }),
+  epoch: Type.Integer({ description: "It grows with each leader. 0: this process does not lead.", examples: [0] }),
+  sequence: Type.Integer({ description: "Sequence of the last transaction here.", examples: [48213] }),
+  lagTransactions: Type.Integer({
+    description:
+      "Transactions on this machine that the stream does not hold yet. In mode `sync` none of them is answered.",
+    examples: [0],
+  }),
+  lagMs: LagMs,
+  standbys: Standbys,
+  serverTime: Time("Time of the answer."),
+});
+
 /** The most serious first. */
 const PROBLEMS = [
+  "NOT_LEADER",
   "STALLED",
   "REBUILDING",
   "UNRESPONSIVE",
@@ -36,7 +81,7 @@ export const Problem = object({
 
 export const HealthStatus = Type.Enum(["OK", ...PROBLEMS], {
   description:
-    "OK, or the most serious of `problems`. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
+    "OK, or the most serious of `problems`. NOT_LEADER: another process takes the orders, or may do so. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
     "REBUILDING: the thread of a symbol or of the ledger has died and is rebuilt; requests to it end in UNAVAILABLE. " +
     "UNRESPONSIVE: such a thread takes no commands; it is ended and rebuilt after some seconds. UNSOUND: the self-check has stopped trading in at " +
     "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
@@ -67,6 +112,8 @@ export const Health = object({
       "perpd itself has a fault. The program's log names the fault.",
   }),
   sequence: Sequence,
+  role: ReplicationRole,
+  lagMs: LagMs,
   historySince: nullable(
     Time(
       "The history begins here. Orders that closed earlier are unknown, and lists end here. Null: all of it is kept.",
@@ -126,6 +173,15 @@ export const HaltMode = Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
 });
 export const HaltBody = object({
   mode: Type.Optional(HaltMode),
+});
+export const StepDownBody = object({
+  force: Type.Optional(
+    Type.Boolean({ description: "Step down although no standby is ready. Then nobody leads until a process starts." }),
+  ),
+});
+export const StepDown = object({
+  epoch: Type.Integer({ description: "The epoch that ends.", examples: [3] }),
+  standbys: Standbys,
 });
 export const TradingStatus = object(
   {
@@ -197,4 +253,4 @@ export const OperatorAct = object(
   },
   { description: "A change that an operator asked for." },
 );
-export const OperatorActList = listOf(OperatorAct, "What operators did, newest first.");
+export const OperatorActList = listOf(OperatorAct, "Actions of operators, newest first.");

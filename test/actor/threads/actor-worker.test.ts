@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../../src/actor/threads/actor-worker.ts";
 import { Control, STOP_ACTORS } from "../../../src/actor/threads/control.ts";
+import { Follower } from "../../../src/actor/threads/follower.ts";
+import type { Recovery } from "../../../src/actor/threads/recovery.ts";
+import { SnapshotSchedule } from "../../../src/actor/threads/snapshot-schedule.ts";
 import { CONTRIBUTION_FIELDS } from "../../../src/core/accounts/contribution.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
-import { Tick } from "../../../src/core/protocol/commands.ts";
+import { ReadOrders, Tick } from "../../../src/core/protocol/commands.ts";
 import { LeverageSet } from "../../../src/core/protocol/events.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import { Done } from "../../../src/core/protocol/replies.ts";
 import { encodeMessage } from "../../../src/wire/codec.ts";
 import {
@@ -16,6 +20,7 @@ import {
   AT_SEQUENCE,
   AT_TIME,
   KIND_REPLY,
+  KIND_SNAPSHOT,
   KIND_TRANSACTION,
 } from "../../../src/wire/record.ts";
 import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
@@ -91,6 +96,14 @@ class Worker implements Actor {
     this.settledAt.push(sequence);
   }
   apply(): void {}
+  read(_command: { type: number }, transaction: Transaction): void {
+    this.calls.push("read");
+    transaction.reply({ type: Done.code });
+  }
+  settleFollowed(): void {}
+  followMark(): boolean {
+    return false;
+  }
   snapshots = 0;
   snapshot(): boolean {
     this.snapshots++;
@@ -133,15 +146,64 @@ function start(joinTable?: SharedArrayBuffer, more: Partial<WorkerOptions> = {})
     notBefore: 0,
     ...more,
   });
-  const send = (requestId: number): void => {
-    const at = commands.reserve(64);
-    commands.view.setUint32(at, requestId, true);
-    commands.view.setUint32(at + 4, ACTOR_ID, true);
-    const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, { type: Tick.code });
-    commands.commit(end - at);
-  };
+  const send = (requestId: number): void => write(commands, requestId, { type: Tick.code });
   return { actor, worker, send, out, marginTable, sums, control };
 }
+
+function write(commands: RingProducer, requestId: number, command: Message): void {
+  const at = commands.reserve(64);
+  commands.view.setUint32(at, requestId, true);
+  commands.view.setUint32(at + 4, ACTOR_ID, true);
+  const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, command);
+  commands.commit(end - at);
+}
+
+test("a follower's replies and snapshots say what it has applied, and it decides nothing", async () => {
+  const actor = new Worker();
+  actor.work = 1;
+  actor.unsettled = 1;
+  const control = new Control();
+  control.startAt(5);
+  // More was delivered, and is not on disk yet.
+  control.follow(9);
+  control.isFollowing = true;
+  const recovery = { through: 5, time: NOW, timeOf: () => NOW, restore() {}, catchUp: () => false };
+  const doorbell = new Doorbell();
+  const [commandRing, outRing] = [allocateRing(RING_BYTES), allocateRing(RING_BYTES)];
+  const commands = new RingProducer(commandRing, doorbell);
+  const common = {
+    ...{ actors: [actor], control, doorbell },
+    out: new RingProducer(outRing, new Doorbell()),
+    snapshotIntervalMs: 1e9,
+    monotonic: () => 0,
+  };
+  const follower = new Follower({
+    ...{ ...common, worker: 1, marginTable: MarginTable.allocate(32), clock: () => NOW },
+    commands: new RingConsumer(commandRing),
+    recovery: recovery as unknown as Recovery,
+    snapshots: new SnapshotSchedule(common),
+  });
+  assert.equal(control.appliedBy(1), 5);
+  write(commands, 3, make(ReadOrders, { accountId: ACCOUNT }));
+  write(commands, 4, { type: Tick.code });
+  write(commands, 5, make(ReadOrders, { accountId: ACCOUNT }));
+  assert.equal(follower.step(), true);
+  assert.equal(follower.step(), false);
+  control.phase = STOP_ACTORS;
+  assert.equal(await follower.run(), false);
+  assert.deepEqual(actor.calls, ["read"]);
+  const out = new RingConsumer(outRing);
+  const written: number[][] = [];
+  for (let at = out.peek(); at >= 0; at = out.peek()) {
+    const { view } = out;
+    written.push([view.getUint8(at + AT_KIND), view.getFloat64(at + AT_SEQUENCE, true)]);
+    out.next();
+  }
+  assert.deepEqual(written, [
+    [KIND_REPLY, 5],
+    [KIND_SNAPSHOT, 5],
+  ]);
+});
 
 test("a mark is settled before the next command, before background work, and before orders fire", () => {
   const { actor, worker, send } = start();

@@ -165,6 +165,7 @@ test("the stored snapshots are known when the store is ready, so the progress li
     ...{ port: port2, control: control.buffer, doorbell: new Doorbell().buffer, dataDir },
     ...{ input: allocateRing(RING_BYTES), frontDoorbell: new Doorbell().buffer, actorIds: [0, 1, 2], instruments: [] },
     ...{ keepSegments: true, retention: KEEP_ALL, minFreeBytes: 0 },
+    isReplicated: false,
   });
   port1.close();
   assert.deepEqual(

@@ -62,9 +62,9 @@ test("the log alone restores the ledger, and it goes on like the first one", () 
   );
 });
 
-test("snapshots of changes and the tail of the log restore the ledger", () => {
+test("snapshots of changes and the tail of the log restore the ledger, also a tail that is followed", () => {
   fc.assert(
-    fc.property(steps, fc.array(fc.nat(119), { maxLength: 6 }), steps, (before, moments, after) => {
+    fc.property(steps, fc.array(fc.nat(119), { maxLength: 6 }), steps, fc.nat(200), (before, moments, after, cut) => {
       const store = new SnapshotStore();
       const live = open(store);
       for (const [i, step] of before.entries()) {
@@ -73,7 +73,7 @@ test("snapshots of changes and the tail of the log restore the ledger", () => {
         store.take(live, LEDGER);
         live.ledger.snapshotStored();
       }
-      const again = restore(live, store);
+      const again = restore(live, store, cut);
       goOn(live, again, after);
       store.take(again, LEDGER);
       again.ledger.snapshotStored();
@@ -94,10 +94,14 @@ function open(stored?: SnapshotStore): Exchange {
   return live;
 }
 
-function restore(live: Exchange, store: SnapshotStore): Exchange {
+function restore(live: Exchange, store: SnapshotStore, cut = live.log.length): Exchange {
   const again = new Exchange([], SETTINGS, MAX_ACCOUNTS, Number.POSITIVE_INFINITY, store);
   store.load(again.ledger);
-  again.replay(live.log.filter(({ sequence }) => sequence > store.sequence));
+  const tail = live.log.filter(({ sequence }) => sequence > store.sequence);
+  again.replay(tail.slice(0, cut));
+  again.restored();
+  again.follow(tail.slice(cut));
+  assert.deepEqual(again.allMarginTables(), live.allMarginTables());
   again.restored();
   again.sequence = live.sequence;
   return again;

@@ -66,29 +66,35 @@ test("the log alone brings the exchange back, and it goes on like the first one"
   );
 });
 
-test("snapshots of changes and the tail of the log bring it back", () => {
+test("snapshots of changes and the tail of the log bring it back, also one that is followed while it is read", () => {
   // Each actor takes snapshots at its own moments, as on different threads, in chunks of few rows and of many.
   const share = fc.constantFrom(0, 0, 1, 3, 20);
   const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149), share });
   fc.assert(
-    fc.property(steps, fc.array(moment, { maxLength: 12 }), furtherSteps, (before, moments, after) => {
-      const traffic = open();
-      const stores = new Map(ACTORS.map((actor) => [actor, new SnapshotStore()]));
-      for (const [i, step] of before.entries()) {
-        traffic.run(step);
-        for (const { actor, at, share } of moments) {
-          if (at !== i) continue;
-          if (share === 0) stores.get(actor)?.take(traffic.exchange, actor);
-          else stores.get(actor)?.takeShare(traffic.exchange, actor, share);
+    fc.property(
+      steps,
+      fc.array(moment, { maxLength: 12 }),
+      furtherSteps,
+      fc.nat(300),
+      (before, moments, after, cut) => {
+        const traffic = open();
+        const stores = new Map(ACTORS.map((actor) => [actor, new SnapshotStore()]));
+        for (const [i, step] of before.entries()) {
+          traffic.run(step);
+          for (const { actor, at, share } of moments) {
+            if (at !== i) continue;
+            if (share === 0) stores.get(actor)?.take(traffic.exchange, actor);
+            else stores.get(actor)?.takeShare(traffic.exchange, actor, share);
+          }
         }
-      }
-      const again = restore(traffic.exchange, stores);
-      assertSame(traffic.exchange, again, traffic.accounts);
-      // A restored actor writes only later changes, to the same rows.
-      goOn(traffic, again, after);
-      for (const [actor, store] of stores) store.take(again, actor);
-      assertSame(again, restore(again, stores), traffic.accounts);
-    }),
+        const again = restore(traffic.exchange, stores, cut);
+        assertSame(traffic.exchange, again, traffic.accounts);
+        // A restored actor writes only later changes, to the same rows.
+        goOn(traffic, again, after);
+        for (const [actor, store] of stores) store.take(again, actor);
+        assertSame(again, restore(again, stores), traffic.accounts);
+      },
+    ),
     parameters,
   );
 });
@@ -225,10 +231,15 @@ function open(): Traffic {
   return traffic;
 }
 
-function restore(live: Exchange, stores: ReadonlyMap<number, SnapshotStore>): Exchange {
+/** `cut`: after so many transactions the exchange is a follower that serves reads. */
+function restore(live: Exchange, stores: ReadonlyMap<number, SnapshotStore>, cut = live.log.length): Exchange {
   const again = new Exchange(INSTRUMENTS, LEDGER_SETTINGS, MAX_ACCOUNTS, INDEX_AGE_MS);
   for (const [actorId, store] of stores) store.load(again.actors.get(actorId)!);
-  again.replay(live.log.filter(({ actorId, sequence }) => sequence > (stores.get(actorId)?.sequence ?? 0)));
+  const tail = live.log.filter(({ actorId, sequence }) => sequence > (stores.get(actorId)?.sequence ?? 0));
+  again.replay(tail.slice(0, cut));
+  again.restored();
+  again.follow(tail.slice(cut));
+  assert.deepEqual(again.allMarginTables(), live.allMarginTables());
   again.restored();
   again.sequence = live.sequence;
   again.time = live.time;

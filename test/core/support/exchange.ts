@@ -155,13 +155,24 @@ export class Exchange {
 
   /** Applies logged transactions, as recovery does. Call restored() after the last. */
   replay(transactions: Iterable<Logged>): void {
-    for (const { actorId, sequence, time, bytes } of transactions) {
-      const actor = this.actors.get(actorId) as Actor;
-      eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => actor.apply(event, time));
-      actor.settle(sequence, time);
-      this.sequence = sequence;
-      this.time = Math.max(this.time, time);
+    for (const logged of transactions) this.apply(logged).settle(logged.sequence, logged.time);
+  }
+
+  /** Applies logged transactions, as a process does that follows the one that decided them. Call restored() before and after. */
+  follow(transactions: Iterable<Logged>): void {
+    for (const logged of transactions) {
+      const actor = this.apply(logged);
+      actor.settleFollowed(logged.sequence, logged.time);
+      while (actor.followMark());
     }
+  }
+
+  private apply({ actorId, sequence, time, bytes }: Logged): Actor {
+    const actor = this.actors.get(actorId) as Actor;
+    eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => actor.apply(event, time));
+    this.sequence = sequence;
+    this.time = Math.max(this.time, time);
+    return actor;
   }
 
   restored(): void {

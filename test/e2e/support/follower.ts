@@ -35,7 +35,8 @@ export class Follower {
   readonly fills = new Map<string, Fill>();
   /** How often a connection resumed instead of starting with a snapshot. */
   resumed = 0;
-  private readonly trader: Trader;
+  /** Whose state it follows, as the exchange itself says it. */
+  trader: Trader;
   private readonly book = new LocalOrderBook();
   private readonly top = new LocalOrderBook();
   private readonly orders = new Map<string, Order>();

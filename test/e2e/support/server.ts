@@ -18,6 +18,10 @@ export const OPERATOR_TOKEN = "operator-token-of-the-end-to-end-tests";
 export interface ServerOptions {
   /** Flags in addition to those of every test server. */
   flags?: string[];
+  /** Default: start. A standby is ready when it leads, a gateway when it has market data. */
+  command?: "start" | "standby" | "gateway";
+  /** Default: any free port. */
+  port?: number;
   /** Settings without a flag: PERPD_... */
   environment?: Record<string, string>;
   /** The data folder of another server. */
@@ -75,12 +79,12 @@ export class TestServer {
 
   /** Starts the server. Resolves when it is ready; rejects with its output when it ends or hangs. */
   async start(): Promise<void> {
-    const { flags = [], quiet = true, program } = this.options;
+    const { flags = [], quiet = true, program, command = "start", port = 0 } = this.options;
     const child = spawn(
       process.execPath,
       [
         program === undefined ? MAIN : fileURLToPath(new URL(`./mains/${program}.js`, import.meta.url)),
-        ...["start", "--port", "0", "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
+        ...[command, "--port", String(port), "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
         ...(quiet ? this.quietFlags() : []),
         ...flags,
       ],
@@ -140,6 +144,11 @@ export class TestServer {
   /** Waits until the server ends by itself. */
   exit(): Promise<Exit> {
     return this.exited;
+  }
+
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
   }
 
   /** Kills the server with SIGKILL. */

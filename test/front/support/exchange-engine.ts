@@ -7,12 +7,14 @@ import type { Exchange, Said } from "../../core/support/exchange.ts";
 /** An engine of real actors on this thread. The test decides when they run their commands, and when transactions are released. */
 export class ExchangeEngine implements Engine {
   readonly hasDiskRoom = true;
+  readonly diskFreeBytes = 0;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly historySince = 0;
   readonly isHistoryStalled = false;
   readonly rebuilds = 0;
+  readonly replication = null;
   readonly instruments: readonly Instrument[];
   /** The actors' rings are full. */
   isFull = false;

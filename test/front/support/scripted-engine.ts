@@ -59,6 +59,7 @@ export interface Asked {
 /** An engine that the test controls: it decides what the actors did, and when their answers come. */
 export class ScriptedEngine implements Engine {
   hasDiskRoom = true;
+  readonly diskFreeBytes = 0;
   isStalled = false;
   isHistoryStalled = false;
   readonly inFlight = 0;
@@ -97,6 +98,7 @@ export class ScriptedEngine implements Engine {
     return true;
   }
   readonly rebuilds = 0;
+  readonly replication = null;
   isUnresponsive(actorId: number): boolean {
     return this.unresponsive.has(actorId);
   }

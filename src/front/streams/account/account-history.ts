@@ -25,10 +25,15 @@ export type AccountHistorySource = Pick<History, "closedPositionsOf" | "fillsOf"
 export class AccountHistory {
   private readonly engine: Engine;
   private readonly market: MarketData;
-  private readonly transfers: Transfers;
+  private readonly transfers: Pick<Transfers, "pendingWithdrawal">;
   private readonly history: AccountHistorySource;
 
-  constructor(engine: Engine, market: MarketData, transfers: Transfers, history: AccountHistorySource) {
+  constructor(
+    engine: Engine,
+    market: MarketData,
+    transfers: Pick<Transfers, "pendingWithdrawal">,
+    history: AccountHistorySource,
+  ) {
     this.engine = engine;
     this.market = market;
     this.transfers = transfers;

@@ -8,6 +8,7 @@ import {
   openTimeOf,
   type PriceType,
 } from "../../../core/market-data/candles.ts";
+import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { History } from "../../../store/history/history.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { klineJson, readKlines } from "../../json/klines.ts";
@@ -18,6 +19,10 @@ const UPDATE_MS = 250;
 const MAX_CANDLES_PER_UPDATE = 1000;
 /** When the stream is behind by more candles (a clock set ahead by days), it skips to the current one. */
 const MAX_CATCH_UP_CANDLES = 10_000;
+
+/** The first fields of the messages. */
+export const klineHead = ({ symbol }: Instrument, interval: Interval, priceType: PriceType): string =>
+  `"channel":"klines","symbol":"${symbol}","interval":"${interval}","priceType":"${priceType}"`;
 
 /**
  * A symbol's current candle. It is published again at most every 250 ms, after trades or prices. At the end of its
@@ -53,9 +58,8 @@ export class KlineStream extends Stream {
     monotonic: () => number,
     onFailure: (thrown: unknown) => void,
   ) {
-    const { symbol, id: instrumentId } = market.instrument;
-    const head = `"channel":"klines","symbol":"${symbol}","interval":"${interval}","priceType":"${priceType}"`;
-    super(topic, head, engine.releasedSequence(), publish);
+    const { id: instrumentId } = market.instrument;
+    super(topic, klineHead(market.instrument, interval, priceType), engine.releasedSequence(), publish);
     this.market = market;
     this.series = { instrumentId, priceType, interval };
     this.history = history;

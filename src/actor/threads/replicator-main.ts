@@ -1,0 +1,235 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LocalLog } from "../../replication/local-log.ts";
+import { openServer, type ReplicationServer, type ServerSettings } from "../../replication/nats.ts";
+import { type CutTail, reconcile } from "../../replication/reconcile.ts";
+import { readMarker, writeMarker } from "../../replication/replication-marker.ts";
+import { LEASE_VALID_MS, type LocalSide, Replicator } from "../../replication/replicator.ts";
+import { type LeaseEntry, type StandbyNote, UnknownOutcomeError } from "../../replication/stream.ts";
+import { logOf } from "../../store/files/data-folder.ts";
+import { LogCorruptError } from "../../store/log/log-segment.ts";
+import { AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
+import { Doorbell, RingProducer, waitForBell } from "../../wire/ring.ts";
+import { Control, STOP_ACTORS, STOP_STORE } from "./control.ts";
+import type { ThreadTask } from "./thread-task.ts";
+
+export interface ReplicatorTask extends ThreadTask {
+  settings: ServerSettings;
+  dataDir: string;
+  actorIds: number[];
+  /** The last sequence that the database holds. */
+  storedThrough: number;
+  /** See ReplicatorOptions. */
+  mayBegin: boolean;
+  /** The ring to the journal. */
+  input: SharedArrayBuffer;
+  journalDoorbell: SharedArrayBuffer;
+  /** The journal waits on it for `control.replicated`. */
+  replicatedDoorbell: SharedArrayBuffer;
+}
+
+/** Answered by the leader before, and not in the stream. */
+export interface LostTransactions {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** `cut`: the log agrees with the stream, so that the journal may open it. The host then posts "begin". */
+export type ReplicatorMessage =
+  | { readonly cut: CutTail | null }
+  | { readonly leading: number }
+  | { readonly following: LeaseEntry }
+  | { readonly lost: LostTransactions }
+  | { readonly standby: StandbyNote }
+  | { readonly silent: string };
+
+const WAIT_MS = 250;
+const NOTE_INTERVAL_MS = 1000;
+const START_RETRY_MS = 20;
+const MAX_START_RETRY_MS = 1000;
+/** A server's replica that lags behind may not answer the first reads. That is not worth a word. */
+const QUIET_RETRY_MS = 200;
+
+/** Milliseconds of a clock that nobody sets and that all threads share. */
+const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+
+export async function runReplicator(task: ReplicatorTask): Promise<void> {
+  const { settings, dataDir, storedThrough, mayBegin, port } = task;
+  const post = (message: ReplicatorMessage): void => port.postMessage(message);
+  const onSilence = (reason: string): void => post({ silent: reason });
+  const marker = readMarker(dataDir);
+  const server = await untilAnswered(() => openServer(settings, mayBegin && marker === null), onSilence);
+  const { stream, lease } = server;
+  const wasReplicated = marker !== null;
+  const { exchangeId, mode } = settings;
+  const { cut, streamedThrough } = await untilAnswered(
+    () => reconcile({ dataDir, exchangeId, stream, storedThrough, wasReplicated, mode }),
+    onSilence,
+  );
+  const begun = new Promise((resolve) => port.once("message", resolve));
+  post({ cut });
+  await begun;
+  const change = (message: ReplicatorMessage): void => {
+    // From now on transactions may count that this folder alone does not hold.
+    writeMarker(dataDir, settings);
+    post(message);
+  };
+  const replicator = new Replicator({
+    ...{ settings, stream, lease, mayBegin, monotonicMs },
+    local: new JournalSide(task, streamedThrough),
+    wallMs: Date.now,
+    retentionMs: settings.retentionMs,
+    sleep,
+    onLeading: (epoch) => change({ leading: epoch }),
+    onFollowing: (leader) => change({ following: leader }),
+    onLost: (first, last) => change({ lost: { first, last } }),
+    onSilence,
+  });
+  const endNotes = exchangeNotes(server, settings, new Control(task.control), post);
+  try {
+    await replicator.run();
+  } finally {
+    endNotes();
+    await server.close();
+  }
+  port.close();
+}
+
+/** A standby says how far it is, and the leader listens. Returns what ends that. */
+function exchangeNotes(
+  server: ReplicationServer,
+  { url }: ServerSettings,
+  control: Control,
+  post: (message: ReplicatorMessage) => void,
+): () => void {
+  const id = randomUUID();
+  server.hear((note) => {
+    if (!control.isFollowing && note.id !== id) post({ standby: note });
+  });
+  const timer = setInterval(() => {
+    if (control.isFollowing) server.announce({ id, url, sequence: control.durable });
+  }, NOTE_INTERVAL_MS);
+  return () => clearInterval(timer);
+}
+
+/** A server that starts at the same time, or that another one must be asked for, is waited for. */
+async function untilAnswered<T>(work: () => Promise<T>, onSilence: (reason: string) => void): Promise<T> {
+  for (let retryMs = START_RETRY_MS; ; retryMs = Math.min(2 * retryMs, MAX_START_RETRY_MS))
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UnknownOutcomeError)) throw error;
+      if (retryMs > QUIET_RETRY_MS) onSilence(error.message);
+      await sleep(retryMs);
+    }
+}
+
+class JournalSide implements LocalSide {
+  readonly lastRecordMs: number;
+  readonly streamedThrough: number;
+  private readonly control: Control;
+  private readonly logDir: string;
+  private readonly isSync: boolean;
+  private readonly input: RingProducer;
+  private readonly doorbell: Doorbell;
+  private readonly replicatedDoorbell: Doorbell;
+  private readonly actorIds: readonly number[];
+  private log: LocalLog | null = null;
+
+  constructor(task: ReplicatorTask, streamedThrough: number) {
+    this.control = new Control(task.control);
+    this.streamedThrough = Math.min(streamedThrough, this.control.durable);
+    this.actorIds = task.actorIds;
+    this.logDir = logOf(task.dataDir);
+    this.isSync = task.settings.mode === "sync";
+    this.input = new RingProducer(task.input, new Doorbell(task.journalDoorbell));
+    this.doorbell = new Doorbell(task.doorbell);
+    this.replicatedDoorbell = new Doorbell(task.replicatedDoorbell);
+    this.lastRecordMs = this.readLastTime();
+  }
+
+  get mayFollow(): boolean {
+    return this.control.mayFollow;
+  }
+
+  readWhole(atMs: number): void {
+    this.control.readWholeAtMs = atMs;
+  }
+
+  publishable(): number {
+    return this.isSync ? this.control.written : this.control.durable;
+  }
+
+  released(): number {
+    return this.control.durable;
+  }
+
+  readAfter(sequence: number): void {
+    this.log?.close();
+    this.log = new LocalLog(this.logDir, sequence + 1);
+  }
+
+  read(through: number, targetBytes: number): ReturnType<LocalLog["read"]> {
+    return this.log?.read(through, targetBytes) ?? null;
+  }
+
+  async deliver(record: Uint8Array, sequence: number): Promise<void> {
+    const { input, control } = this;
+    let at = input.reserve(record.length);
+    for (; at < 0; at = input.reserve(record.length)) {
+      input.wake();
+      await sleep(1);
+    }
+    input.bytes.set(record, at);
+    // The request was the leader's.
+    input.view.setUint32(at + AT_REQUEST_ID, 0, true);
+    control.follow(sequence);
+    input.commit(record.length);
+    input.wake();
+  }
+
+  replicated(sequence: number): void {
+    this.control.replicated = sequence;
+    this.replicatedDoorbell.wake();
+  }
+
+  neededFrom(): number {
+    const { control, actorIds } = this;
+    return Math.min(control.indexed, ...actorIds.map((actorId) => control.storedSnapshotOf(actorId))) + 1;
+  }
+
+  async waitForMore(): Promise<void> {
+    const { doorbell } = this;
+    doorbell.prepareSleep();
+    if ((this.log?.next ?? 0) > this.publishable() && !this.isClosed) await waitForBell(doorbell, WAIT_MS);
+    doorbell.cancelSleep();
+  }
+
+  leased(sentAtMs: number): void {
+    this.control.leasedUntilMs = sentAtMs + LEASE_VALID_MS;
+  }
+
+  get isStopping(): boolean {
+    return this.control.phase >= STOP_ACTORS;
+  }
+
+  get isClosed(): boolean {
+    return this.control.phase >= STOP_STORE;
+  }
+
+  private readLastTime(): number {
+    const last = this.control.durable;
+    if (last === 0) return 0;
+    const log = new LocalLog(this.logDir, last);
+    try {
+      const batch = log.read(last, 1);
+      return batch === null ? 0 : viewOf(batch.bytes).getFloat64(AT_TIME, true);
+    } catch (error) {
+      // Its segment may have been removed, because snapshots hold it.
+      if (error instanceof LogCorruptError) return 0;
+      throw error;
+    } finally {
+      log.close();
+    }
+  }
+}

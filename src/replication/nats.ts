@@ -1,0 +1,318 @@
+import { readFileSync } from "node:fs";
+import { type JetStreamApiError, jetstream, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
+import { type KV, Kvm } from "@nats-io/kv";
+import {
+  type Authenticator,
+  connect,
+  credsAuthenticator,
+  headers,
+  type Msg,
+  type NatsConnection,
+} from "@nats-io/transport-node";
+import type { ReplicationConfig } from "../config/replication.ts";
+import { type Batch, headerOf, type PlacedBatch, parseBatch, StreamFault } from "./batch.ts";
+import { isSilence, requireSync } from "./server-sync.ts";
+import { type BatchStream, type LeaseEntry, type LeaseStore, type StandbyNote, UnknownOutcomeError } from "./stream.ts";
+import { requireTls } from "./tls-probe.ts";
+
+/** No answer within this time: the outcome is unknown. */
+const REQUEST_TIMEOUT_MS = 1000;
+const CONNECT_TIMEOUT_MS = 5000;
+/** Three servers take a while to agree on who keeps a new stream. */
+const CREATE_TIMEOUT_MS = 5000;
+const RECONNECT_WAIT_MS = 100;
+/** Room for the headers of a message. */
+const HEADER_BYTES = 2048;
+const MAX_MESSAGE_BYTES = 512 * 1024;
+const WRONG_LAST_SEQUENCE = 10071;
+const STREAM_NOT_FOUND = 10059;
+const LEASE_KEY = "leader";
+
+/** The exchange whose log the stream holds, and how to reach the stream. */
+export interface ServerSettings extends ReplicationConfig {
+  readonly exchangeId: string;
+}
+
+/** A connection to NATS JetStream, with the stream of the log and the leader's lease. */
+export interface ReplicationServer {
+  readonly stream: BatchStream;
+  readonly lease: LeaseStore;
+  /** Tells all other processes of the exchange how far this one is. Nobody may hear it. */
+  announce(note: StandbyNote): void;
+  /** Calls back for each note, also for this process's own. */
+  hear(listener: (note: StandbyNote) => void): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects, and makes the stream and the lease if they are missing and `mayCreate`. Throws StreamFault with the reason and
+ * what to do: wrong credentials, a missing stream, one of other properties. Throws UnknownOutcomeError while no server answers.
+ */
+export async function openServer(settings: ServerSettings, mayCreate: boolean): Promise<ReplicationServer> {
+  await requireSync(settings);
+  const connection = await connectOrExplain(settings);
+  try {
+    const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
+    const isNew = await openStream(manager, settings, mayCreate);
+    const kv = await new Kvm(connection).create(`${settings.stream}-lease`, {
+      history: 1,
+      replicas: settings.replicas,
+      timeout: REQUEST_TIMEOUT_MS,
+    });
+    // That of an earlier stream of this name, whose epochs do not count here.
+    if (isNew && (await kv.get(LEASE_KEY)) !== null) await kv.delete(LEASE_KEY);
+    return {
+      stream: await NatsStream.open(connection, settings.stream),
+      lease: new NatsLease(kv),
+      announce: (note) => connection.publish(`${settings.stream}.standby`, JSON.stringify(note)),
+      hear(listener) {
+        connection.subscribe(`${settings.stream}.standby`, {
+          callback: (_error, message) => {
+            const note = readNote(message);
+            if (note !== null) listener(note);
+          },
+        });
+      },
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    throw error instanceof StreamFault
+      ? error
+      : explained(error as Error, `NATS JetStream: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Connects to the stream of a running exchange, to read it. Throws StreamFault with the reason and what to do. It needs the
+ * right to ask for the stream's state, to get messages directly, and to subscribe to its subject.
+ */
+export async function openStreamReader(settings: ServerSettings): Promise<Pick<ReplicationServer, "stream" | "close">> {
+  const connection = await connectOrExplain(settings);
+  try {
+    const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS, checkAPI: false });
+    checkStream((await manager.streams.info(settings.stream)).config, settings);
+    return { stream: await NatsStream.open(connection, settings.stream), close: () => connection.close() };
+  } catch (error) {
+    await connection.close();
+    if ((error as JetStreamApiError).code === STREAM_NOT_FOUND)
+      throw new StreamFault(
+        `there is no stream ${settings.stream} on the NATS server; set replicate and replicateStream to those of the leader`,
+      );
+    throw error instanceof StreamFault
+      ? error
+      : explained(error as Error, `NATS JetStream: ${(error as Error).message}`);
+  }
+}
+
+async function connectOrExplain({ servers, credentialsFile, tls, url }: ServerSettings): Promise<NatsConnection> {
+  try {
+    if (tls !== null) await requireTls(servers[0] as string, tls);
+    return await connect({
+      servers: [...servers],
+      name: `perpd ${url}`,
+      timeout: CONNECT_TIMEOUT_MS,
+      reconnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_WAIT_MS,
+      reconnectJitter: RECONNECT_WAIT_MS / 2,
+      pingInterval: 2000,
+      maxPingOut: 2,
+      // Credentials that are refused for a while must not end the connection for good.
+      ignoreAuthErrorAbort: true,
+      ...loginIn(servers),
+      ...(credentialsFile === "" ? {} : { authenticator: credentialsOf(credentialsFile) }),
+      ...(tls === null ? {} : { tls }),
+    });
+  } catch (error) {
+    const where = servers.map((server) => server.replace(/\/\/[^@/]*@/, "//")).join(", ");
+    const why = (error as Error).message || "no answer";
+    throw explained(
+      error as Error,
+      `cannot connect to NATS at ${where}: ${why}; check replicate, its credentials and TLS`,
+    );
+  }
+}
+
+/** User and password of the first URL that has some, or a token alone. The client does not read them by itself. */
+function loginIn(servers: readonly string[]): { user?: string; pass?: string; token?: string } {
+  for (const server of servers) {
+    const [user, pass] = [new URL(server).username, new URL(server).password].map(decodeURIComponent);
+    if (user !== "") return pass === "" ? { token: user } : { user, pass };
+  }
+  return {};
+}
+
+/** Reads the file at each connection, so that new credentials need no restart. */
+function credentialsOf(file: string): Authenticator {
+  readFileSync(file);
+  return (nonce) => credsAuthenticator(readFileSync(file))(nonce);
+}
+
+/** A server that does not answer may be starting. One that says no will go on to say so. */
+function explained(error: Error, why: string): Error {
+  return isSilence(error) ? new UnknownOutcomeError(why, { cause: error }) : new StreamFault(why, { cause: error });
+}
+
+type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
+
+/** Returns whether it has made the stream. */
+async function openStream(manager: Manager, settings: ServerSettings, mayCreate: boolean): Promise<boolean> {
+  const { stream, replicas, exchangeId, mode } = settings;
+  let config: StreamConfig;
+  let isNew = false;
+  try {
+    ({ config } = await manager.streams.info(stream));
+  } catch (error) {
+    if ((error as JetStreamApiError).code !== STREAM_NOT_FOUND) throw error;
+    if (!mayCreate)
+      throw new StreamFault(
+        `the stream ${stream} does not exist on the NATS server, but this folder says that it did: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, remove replication.json from it and start it as the leader`,
+      );
+    ({ config } = await manager.streams.add({
+      name: stream,
+      subjects: [`${stream}.log`],
+      storage: "file",
+      retention: "limits",
+      discard: "new",
+      deny_delete: true,
+      allow_direct: true,
+      num_replicas: replicas,
+      metadata: { perpdExchangeId: exchangeId, perpdMode: mode },
+    }));
+    isNew = true;
+  }
+  checkStream(config, settings);
+  return isNew;
+}
+
+function checkStream(config: StreamConfig, { stream, exchangeId, mode }: ServerSettings): void {
+  const { perpdExchangeId, perpdMode } = config.metadata ?? {};
+  if (perpdExchangeId === undefined)
+    throw new StreamFault(`the stream ${stream} exists and was not made by perpd; set replicateStream to another name`);
+  if (perpdExchangeId !== exchangeId)
+    throw new StreamFault(
+      `the stream ${stream} holds the log of the exchange ${perpdExchangeId}, and this folder belongs to ${exchangeId}; set replicateStream to another name, or restore a backup of that exchange`,
+    );
+  if (perpdMode !== mode)
+    throw new StreamFault(`the stream ${stream} is replicated in mode ${perpdMode}; set replicateMode to it`);
+  if (config.storage !== "file" || config.discard !== "new" || !config.deny_delete)
+    throw new StreamFault(`the stream ${stream} must have file storage, discard new and deny delete`);
+}
+
+/** Rejects with UnknownOutcomeError if the server does not answer as it should. */
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw new UnknownOutcomeError((error as Error).message, { cause: error });
+  }
+}
+
+/** Of a compare-and-set: false if another message was there. Throws UnknownOutcomeError for any other error. */
+function falseIfOther(error: unknown): false {
+  if ((error as JetStreamApiError).code === WRONG_LAST_SEQUENCE) return false;
+  throw new UnknownOutcomeError((error as Error).message, { cause: error });
+}
+
+class NatsStream implements BatchStream {
+  readonly maxBytes: number;
+  private readonly manager: Manager;
+  private readonly client: ReturnType<typeof jetstream>;
+  private readonly name: string;
+  private readonly subject: string;
+  private wake: () => void = () => {};
+
+  static async open(connection: NatsConnection, name: string): Promise<NatsStream> {
+    const manager = await jetstreamManager(connection, { timeout: REQUEST_TIMEOUT_MS, checkAPI: false });
+    return new NatsStream(connection, manager, name);
+  }
+
+  private constructor(connection: NatsConnection, manager: Manager, name: string) {
+    this.manager = manager;
+    this.client = jetstream(connection, { timeout: REQUEST_TIMEOUT_MS });
+    this.name = name;
+    this.subject = `${name}.log`;
+    this.maxBytes = Math.min(MAX_MESSAGE_BYTES, (connection.info?.max_payload ?? MAX_MESSAGE_BYTES) - HEADER_BYTES);
+    // A hint only: the message may not be stored yet. There is no consumer that could stall.
+    connection.subscribe(this.subject, { callback: () => this.wake() });
+  }
+
+  async bounds(): Promise<{ first: number; last: number }> {
+    const { state } = await answered(this.manager.streams.info(this.name));
+    return { first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
+  }
+
+  async get(place: number): Promise<PlacedBatch | null> {
+    // The server takes 0 for a missing number, and refuses the request.
+    if (place < 1) return null;
+    const message = await answered(this.manager.direct.getMessage(this.name, { seq: place }));
+    if (message === null || message.seq !== place) return null;
+    return parseBatch(place, (name) => message.header.get(name), message.data);
+  }
+
+  async append(batch: Batch, place: number): Promise<boolean> {
+    const message = headers();
+    message.set(...headerOf(batch));
+    try {
+      await this.client.publish(this.subject, batch.bytes, {
+        headers: message,
+        expect: { lastSequence: place },
+        timeout: REQUEST_TIMEOUT_MS,
+      });
+      return true;
+    } catch (error) {
+      return falseIfOther(error);
+    }
+  }
+
+  wait(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async purgeThrough(place: number): Promise<void> {
+    await answered(this.manager.streams.purge(this.name, { seq: place + 1 }));
+  }
+}
+
+/** Null if it is none: anybody may send to a subject that has no permissions. */
+function readNote(message: Msg): StandbyNote | null {
+  try {
+    const { id, url, sequence } = message.json<StandbyNote>();
+    return typeof id === "string" && typeof url === "string" && Number.isSafeInteger(sequence)
+      ? { id, url, sequence }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+class NatsLease implements LeaseStore {
+  private readonly kv: KV;
+
+  constructor(kv: KV) {
+    this.kv = kv;
+  }
+
+  async read(): Promise<{ entry: LeaseEntry; revision: number } | null> {
+    const found = await answered(this.kv.get(LEASE_KEY));
+    return found === null || found.operation !== "PUT"
+      ? null
+      : { entry: found.json<LeaseEntry>(), revision: found.revision };
+  }
+
+  async update(entry: LeaseEntry, revision: number): Promise<number | null> {
+    const value = JSON.stringify(entry);
+    try {
+      return await (revision === 0 ? this.kv.create(LEASE_KEY, value) : this.kv.update(LEASE_KEY, value, revision));
+    } catch (error) {
+      return falseIfOther(error) || null;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { ReplicationConfig } from "../config/replication.ts";
+import { StreamFault } from "./batch.ts";
+import { UnknownOutcomeError } from "./stream.ts";
+
+const TIMEOUT_MS = 3000;
+
+interface Varz {
+  readonly server_name?: string;
+  readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } };
+}
+
+/**
+ * Asks the servers whether they write to their disks before they confirm. By default they do that every two minutes, and a
+ * power cut loses what they confirmed since (Jepsen, NATS 2.12.1, 2025-12-08). Throws StreamFault for one that does not.
+ */
+export async function requireSync({ monitors, isUnsafe }: ReplicationConfig): Promise<void> {
+  if (isUnsafe) return;
+  if (monitors.length === 0)
+    throw new StreamFault(
+      "nothing shows that the NATS servers write to their disks before they answer: set replicateMonitors to their monitoring URLs (http_port), or start with --replicate-unsafe on",
+    );
+  for (const monitor of monitors) {
+    const { server_name = monitor, jetstream } = await readVarz(monitor);
+    if (jetstream?.config === undefined) throw new StreamFault(`the NATS server ${server_name} runs without JetStream`);
+    if (jetstream.config.sync_always !== true)
+      throw new StreamFault(
+        `the NATS server ${server_name} answers before its disk has the data: set "sync_interval: always" in its jetstream block, or start with --replicate-unsafe on`,
+      );
+  }
+}
+
+async function readVarz(monitor: string): Promise<Varz> {
+  try {
+    const reply = await fetch(new URL("/varz", monitor), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return (await reply.json()) as Varz;
+  } catch (error) {
+    const why = `cannot read ${monitor}/varz: ${reasonOf(error as Error)}; check replicateMonitors`;
+    throw isSilence(error as Error) ? new UnknownOutcomeError(why, { cause: error }) : new StreamFault(why);
+  }
+}
+
+/** fetch() hides the reason. */
+const reasonOf = ({ message, cause }: Error): string =>
+  cause instanceof Error ? cause.message || (cause as NodeJS.ErrnoException).code || message : message;
+
+const SILENCE = new Set([
+  ...["ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EPIPE", "EAI_AGAIN", "ENOTFOUND"],
+  ...["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT"],
+]);
+const SERVICE_UNAVAILABLE = 503;
+
+/** Whether nobody answers: the server may be starting, or may have no leader yet. */
+export function isSilence(error: Error): boolean {
+  const { code, status } = error as Error & { code?: unknown; status?: unknown };
+  // This account has none, and never will.
+  if (error.name === "JetStreamNotEnabled") return false;
+  if (error.name === "TimeoutError" || SILENCE.has(String(code)) || status === SERVICE_UNAVAILABLE) return true;
+  return error.cause instanceof Error && isSilence(error.cause);
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Standbys } from "../../../src/actor/host/standbys.ts";
+
+test("the leader knows the standbys that it has heard in the last seconds, the furthest ahead first", () => {
+  let nowMs = 1000;
+  const standbys = new Standbys(() => nowMs);
+  const hear = (id: string, sequence: number): void => standbys.hear({ id, url: `http://${id}`, sequence }, 100);
+  hear("a", 90);
+  nowMs += 600;
+  hear("b", 101);
+  assert.deepEqual(standbys.list(), [
+    { url: "http://b", sequence: 101, lagTransactions: 0, heardMsAgo: 0 },
+    { url: "http://a", sequence: 90, lagTransactions: 10, heardMsAgo: 600 },
+  ]);
+  nowMs += 3000;
+  assert.deepEqual(
+    standbys.list().map(({ url }) => url),
+    ["http://b"],
+  );
+  // Whoever can send notes cannot fill the memory, or hide a standby for good.
+  for (let i = 0; i < 1000; i++) hear(`x${i}`, i);
+  assert.equal(standbys.list().length, 32);
+  nowMs += 4000;
+  hear("a", 95);
+  assert.deepEqual(
+    standbys.list().map(({ url }) => url),
+    ["http://a"],
+  );
+});

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { StreamFault } from "../../../src/replication/batch.ts";
+import { openServer, type ServerSettings } from "../../../src/replication/nats.ts";
+import { Publisher } from "../../../src/replication/publisher.ts";
+import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
+import { StreamReader } from "../../../src/replication/stream-reader.ts";
+import { batchOf, EXCHANGE, leaseOf } from "../../replication/support.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { pause, until } from "../support/wait.ts";
+import { NatsAccounts } from "./nats-accounts.ts";
+import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
+
+/** A real NATS server, without an exchange. */
+
+const options = { skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: NATS was not tested" };
+
+/** Little, so that it can be filled. */
+const DISK_BYTES = 4_000_000;
+/** As docs/operating/replication.md names them. */
+const PUBLISH = [
+  ...["perpd.log", "perpd.standby", "$KV.perpd-lease.leader", "$JS.API.INFO"],
+  ...["INFO", "CREATE", "PURGE"].map((call) => `$JS.API.STREAM.${call}.perpd`),
+  ...["INFO", "CREATE"].map((call) => `$JS.API.STREAM.${call}.KV_perpd-lease`),
+  ...["$JS.API.DIRECT.GET.perpd", "$JS.API.DIRECT.GET.KV_perpd-lease.>"],
+];
+const SUBSCRIBE = ["_INBOX.>", "perpd.log", "perpd.standby"];
+
+const accounts = new NatsAccounts();
+let nats: Nats;
+let settings: ServerSettings;
+
+const fileOf = (name: string): string => join(nats.folder, name);
+function write(name: string, text: string): string {
+  writeFileSync(fileOf(name), text);
+  return fileOf(name);
+}
+
+const refuses = (changes: Partial<ServerSettings>, message: RegExp, mayCreate = false): Promise<void> =>
+  assert.rejects(openServer({ ...settings, ...changes }, mayCreate), { name: StreamFault.name, message });
+
+async function readAll(stream: BatchStream): Promise<number[]> {
+  const reader = new StreamReader(stream, EXCHANGE, 1);
+  const found: number[] = [];
+  await reader.seek();
+  while (await reader.read((_bytes, sequence) => void found.push(sequence)));
+  return found;
+}
+
+before(async () => {
+  if (NATS_SERVER === null) return;
+  const [port, monitor] = [await freePort(), await freePort()];
+  const own = makeCertificate("nats");
+  const client = makeCertificate("perpd");
+  nats = new Nats({ lines: accounts.lines(), diskBytes: DISK_BYTES, ports: [port, monitor] });
+  const tls = [`cert_file: "${write("cert", own.cert)}"`, `key_file: "${write("key", own.key)}"`];
+  nats.add(`tls { ${tls.join(", ")}, ca_file: "${write("client-cert", client.cert)}", verify: true }`);
+  await nats.start();
+  settings = {
+    servers: [`tls://127.0.0.1:${port}`],
+    credentialsFile: write("perpd.creds", accounts.credentials({ publish: PUBLISH, subscribe: SUBSCRIBE })),
+    tls: { caFile: fileOf("cert"), certFile: fileOf("client-cert"), keyFile: write("client-key", client.key) },
+    ...{ mode: "sync", stream: "perpd", replicas: 1, monitors: [nats.monitor], isUnsafe: false },
+    ...{ retentionMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
+  };
+});
+after(() => nats?.dispose());
+
+test("TLS with a client certificate, a credentials file and the least permissions are enough", options, async () => {
+  await refuses({}, /the stream perpd does not exist on the NATS server/);
+  const server = await openServer(settings, true);
+  const other = await openServer(settings, false);
+  try {
+    assert.equal(await server.stream.append(batchOf(1, 2), 0), true);
+    assert.equal(await server.stream.append(batchOf(1, 2), 0), false);
+    assert.deepEqual(await server.stream.bounds(), { first: 1, last: 1 });
+    assert.deepEqual(await readAll(other.stream), [1, 2]);
+    assert.equal(await server.lease.read(), null);
+    const revision = (await server.lease.update(leaseOf("a", 1), 0)) ?? 0;
+    assert.equal(await other.lease.update(leaseOf("b", 2), revision + 1), null);
+    assert.deepEqual(await other.lease.read(), { entry: leaseOf("a", 1), revision });
+    const heard: string[] = [];
+    server.hear(({ id }) => heard.push(id));
+    await until("a note", () => {
+      other.announce({ id: "b", url: "", sequence: 1 });
+      return heard.length > 0;
+    });
+    await server.stream.append(batchOf(3, 3), 1);
+    await server.stream.purgeThrough(1);
+    assert.deepEqual(await server.stream.bounds(), { first: 2, last: 2 });
+  } finally {
+    await server.close();
+    await other.close();
+  }
+});
+
+test("wrong certificates and credentials are refused with what is wrong", options, async () => {
+  const { tls } = settings;
+  const stranger = makeCertificate("stranger");
+  const [certFile, keyFile] = [write("wrong-cert", stranger.cert), write("wrong-key", stranger.key)];
+  const wrong = /cannot connect to NATS at tls:\/\/127.0.0.1:\d+: .*; check replicate, its credentials and TLS/;
+  await refuses({ tls: { ...tls, caFile: certFile } }, /: self-signed certificate; check replicate/);
+  await refuses({ tls: { ...tls, certFile, keyFile } }, /: tlsv1 alert unknown ca; check replicate/);
+  await refuses({ tls: { caFile: fileOf("cert") } }, /: tlsv13 alert certificate required; check replicate/);
+  await refuses({ tls: null }, wrong);
+  const foreign = write("foreign.creds", new NatsAccounts().credentials());
+  await refuses({ credentialsFile: foreign }, /Authorization Violation/i);
+  await refuses({ credentialsFile: "" }, /Authorization Violation/i);
+  await refuses({ credentialsFile: fileOf("missing.creds") }, /missing\.creds/);
+  await refuses({ credentialsFile: fileOf("cert") }, wrong);
+});
+
+test("streams of another mode, another exchange or another program are refused", options, async () => {
+  await refuses({ mode: "async" }, /the stream perpd is replicated in mode sync; set replicateMode/);
+  await refuses({ exchangeId: "another" }, new RegExp(`holds the log of the exchange ${EXCHANGE}`));
+  const credentialsFile = write("all.creds", accounts.credentials());
+  const all = { ...settings, credentialsFile };
+  const lease = { ...all, stream: "KV_perpd-lease" };
+  await assert.rejects(openServer(lease, true), /exists and was not made by perpd; set replicateStream/);
+  // A new stream has nothing to do with the lease of one that was deleted.
+  const first = await openServer({ ...all, stream: "again" }, true);
+  await first.lease.update(leaseOf("a", 7), 0);
+  await first.close();
+  await nats.loseStream("again");
+  const second = await openServer({ ...all, stream: "again" }, true);
+  assert.equal(await second.lease.read(), null);
+  assert.ok(((await second.lease.update(leaseOf("b", 1), 0)) ?? 0) > 0);
+  await second.close();
+});
+
+test("a full stream takes nothing more, and goes on when there is room", options, async () => {
+  const { stream, close } = await openServer(settings, false);
+  try {
+    const large = (first: number) => batchOf(first, first, { bytes: Buffer.alloc(400_000, first) });
+    let { last } = await stream.bounds();
+    await assert.rejects(
+      (async () => {
+        for (;;) {
+          assert.equal(await stream.append(large(last + 100), last), true);
+          last++;
+        }
+      })(),
+      UnknownOutcomeError,
+    );
+    assert.ok(last > 3, `${last}`);
+    assert.deepEqual((await stream.bounds()).last, last);
+    await stream.purgeThrough(last - 1);
+    assert.equal(await stream.append(batchOf(9, 9), last), true);
+  } finally {
+    await close();
+  }
+});
+
+test("a server that is gone is no fault, and its damaged disk never gives other transactions", options, async () => {
+  const all = { ...settings, stream: "bits", credentialsFile: fileOf("all.creds") };
+  const { stream, close } = await openServer(all, true);
+  for (let i = 0; i < 5; i++) await stream.append(batchOf(3 * i + 1, 3 * i + 3), i);
+  await nats.kill();
+  await assert.rejects(openServer(all, false), UnknownOutcomeError);
+  await assert.rejects(openServer({ ...all, isUnsafe: true }, false), UnknownOutcomeError);
+  await assert.rejects(stream.get(2), UnknownOutcomeError);
+  const block = join(nats.folderOf("bits"), "msgs", "1.blk");
+  const bytes = readFileSync(block);
+  const at = bytes.indexOf(batchOf(7, 9).bytes) + 100;
+  assert.ok(at > 100);
+  bytes[at] ^= 4;
+  writeFileSync(block, bytes);
+  await nats.start();
+  const { last } = await until("the stream", () => stream.bounds().catch(() => undefined));
+  const found = await readAll(stream).catch((error: Error) => error);
+  // This server drops the damaged message, and perhaps those behind it: a folder that proves more refuses to start.
+  if (found instanceof Error) assert.match(found.name, /StreamFault|UnknownOutcomeError/);
+  else assert.deepEqual(found, [1, 2, 3, 4, 5, 6], `${last}`);
+  await close();
+});
+
+test("of three servers any one may die: what is published is there once", options, async (t) => {
+  const ports = await Promise.all(Array.from({ length: 9 }, freePort));
+  const routes = ports.slice(6).map((port) => `nats://127.0.0.1:${port}`);
+  const servers = ports.slice(0, 3).map((port, i) => {
+    const cluster = `cluster { name: three, listen: "127.0.0.1:${ports[6 + i]}", routes: [${routes.join(", ")}] }`;
+    return new Nats({ ports: [port, ports[3 + i] as number], lines: [`server_name: n${i}`, cluster] });
+  });
+  t.after(() => Promise.all(servers.map((server) => server.dispose())));
+  await Promise.all(servers.map((server) => server.start()));
+  const three = {
+    ...{ ...settings, servers: servers.map(({ url }) => url), monitors: servers.map(({ monitor }) => monitor) },
+    ...{ credentialsFile: "", tls: null, replicas: 3 },
+  };
+  const { stream, close } = await until("a leader of the servers", () =>
+    openServer(three, true).catch((error) => {
+      if (!(error instanceof UnknownOutcomeError)) throw error;
+      return undefined;
+    }),
+  );
+  const publisher = new Publisher({
+    stream,
+    place: 0,
+    pause: () => pause(50),
+    isOver: () => false,
+    onSilence: () => {},
+  });
+  for (let sequence = 1; sequence <= 30; sequence++) {
+    if (sequence === 10) void (await leaderOf(servers)).kill();
+    assert.equal(await publisher.publish(batchOf(sequence, sequence)), true);
+  }
+  assert.deepEqual(
+    await until("all messages", () =>
+      readAll(stream).then(
+        (found) => found.length === 30 && found,
+        () => false,
+      ),
+    ),
+    Array.from({ length: 30 }, (_, i) => i + 1),
+  );
+  assert.deepEqual(await stream.bounds(), { first: 1, last: 30 });
+  await close();
+});
+
+/** The server that leads the stream. */
+async function leaderOf(servers: readonly Nats[]): Promise<Nats> {
+  interface Jsz {
+    account_details?: { stream_detail?: { name: string; cluster?: { leader?: string } }[] }[];
+  }
+  const reply = await fetch(`${servers[0]?.monitor}/jsz?streams=true&accounts=true`);
+  const streams =
+    ((await reply.json()) as Jsz).account_details?.flatMap(({ stream_detail = [] }) => stream_detail) ?? [];
+  const leader = streams.find(({ name }) => name === "perpd")?.cluster?.leader;
+  return servers[Number(leader?.slice(1))] as Nats;
+}

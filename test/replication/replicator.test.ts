@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Batch } from "../../src/replication/batch.ts";
+import { DeposedError } from "../../src/replication/publisher.ts";
+import { type LocalSide, Replicator, type ReplicatorOptions } from "../../src/replication/replicator.ts";
+import { UnknownOutcomeError } from "../../src/replication/stream.ts";
+import { until } from "../e2e/support/wait.ts";
+import { batchOf, EXCHANGE, leaseOf, MemoryLease, MemoryStream } from "./support.ts";
+
+/** A journal in memory that counts whatever the stream has, or at once in mode `async`. */
+class MemoryJournal implements LocalSide {
+  readonly mayFollow = true;
+  readonly lastRecordMs = 0;
+  readonly streamedThrough: number;
+  isStopping = false;
+  isClosed = false;
+  private last: number;
+  private inStream: number;
+  private at = 1;
+  private readonly isAsync: boolean;
+
+  constructor(last: number, streamedThrough = last, isAsync = false) {
+    this.last = last;
+    this.streamedThrough = streamedThrough;
+    this.inStream = streamedThrough;
+    this.isAsync = isAsync;
+  }
+
+  write(count: number): void {
+    this.last += count;
+  }
+
+  readWhole(): void {}
+  publishable = () => this.last;
+  released = () => (this.isAsync ? this.last : Math.min(this.last, this.inStream));
+
+  read(through: number): Pick<Batch, "first" | "last" | "bytes"> | null {
+    if (this.at > through) return null;
+    const { first, last, bytes } = batchOf(this.at, through);
+    this.at = through + 1;
+    return { first, last, bytes };
+  }
+
+  readAfter(sequence: number): void {
+    this.at = sequence + 1;
+  }
+
+  async deliver(_bytes: Uint8Array, sequence: number): Promise<void> {
+    this.last = sequence;
+  }
+
+  replicated(sequence: number): void {
+    this.inStream = sequence;
+  }
+
+  waitForMore = () => new Promise<void>((resolve) => setImmediate(resolve));
+  neededFrom = () => 1;
+  leased(): void {}
+
+  stop(): void {
+    this.isStopping = true;
+    this.isClosed = true;
+  }
+}
+
+const noAnswer = async (): Promise<never> => {
+  throw new UnknownOutcomeError("timeout");
+};
+
+interface Parts {
+  readonly stream?: MemoryStream;
+  readonly lease?: MemoryLease;
+  readonly journal?: MemoryJournal;
+  readonly mode?: "sync" | "async";
+}
+
+/** A replicator in a time that passes whenever it waits. `lost`: what it reports. */
+function open({ stream = new MemoryStream(), lease = new MemoryLease(), mode = "sync", ...parts }: Parts) {
+  const { journal = new MemoryJournal(0) } = parts;
+  let nowMs = 0;
+  const lost: [number, number][] = [];
+  const state = { isLeading: false };
+  const sleep = (ms: number): Promise<void> => {
+    nowMs += ms;
+    return new Promise((resolve) => setImmediate(resolve));
+  };
+  stream.wait = sleep;
+  const options: ReplicatorOptions = {
+    settings: { exchangeId: EXCHANGE, url: "me", instruments: "", mode },
+    ...{ stream, lease, local: journal, mayBegin: true, retentionMs: 0, sleep },
+    monotonicMs: () => nowMs,
+    wallMs: () => 1000,
+    onLeading: () => {
+      state.isLeading = true;
+    },
+    onFollowing: () => {},
+    onSilence: () => {},
+    onLost: (first, last) => void lost.push([first, last]),
+  };
+  return { stream, lease, journal, lost, state, ended: new Replicator(options).run() };
+}
+
+test("a renewal that is on its way does not undo the release of the lease", async () => {
+  const { lease, journal, state, ended } = open({});
+  await until("the leader", () => state.isLeading);
+  let arrive = (): void => {};
+  let isHeld = false;
+  lease.delay = () => {
+    if (isHeld) return Promise.resolve();
+    isHeld = true;
+    return new Promise((resolve) => {
+      arrive = resolve;
+    });
+  };
+  await until("a renewal", () => isHeld);
+  journal.stop();
+  for (let i = 0; i < 20; i++) await journal.waitForMore();
+  arrive();
+  await ended;
+  for (let i = 0; i < 20; i++) await journal.waitForMore();
+  assert.equal(lease.entry?.isReleased, true);
+});
+
+test("a process stops although the stream does not answer: what it has not published does not count", async () => {
+  const { stream, lease, journal, state, ended } = open({});
+  await until("the leader", () => state.isLeading);
+  stream.append = noAnswer;
+  journal.write(3);
+  for (let i = 0; i < 20; i++) await journal.waitForMore();
+  journal.stop();
+  await ended;
+  assert.deepEqual([journal.released(), lease.entry?.isReleased], [1, false]);
+
+  const standby = open({ stream: new MemoryStream([batchOf(1, 2)]), journal: new MemoryJournal(2) });
+  standby.stream.bounds = noAnswer;
+  for (let i = 0; i < 20; i++) await journal.waitForMore();
+  standby.journal.stop();
+  await standby.ended;
+  assert.equal(standby.state.isLeading, false);
+});
+
+test("in mode async a claim publishes what the machine had answered before", async () => {
+  const stream = new MemoryStream([batchOf(1, 4)]);
+  const journal = new MemoryJournal(9, 4, true);
+  const { state, ended, lost } = open({ stream, journal, mode: "async" });
+  await until("the leader", () => state.isLeading);
+  journal.stop();
+  await ended;
+  const { last } = await stream.bounds();
+  const placed = await Promise.all(Array.from({ length: last }, (_, i) => stream.get(i + 1)));
+  assert.deepEqual(
+    placed.map((batch) => [batch?.epoch, batch?.first, batch?.last]),
+    [
+      [1, 1, 4],
+      [2, 5, 9],
+      [2, 10, 10],
+    ],
+  );
+  assert.deepEqual(lost, []);
+});
+
+test("in mode async a machine whose answers a rival has replaced ends, and says so", async () => {
+  const stream = new MemoryStream([batchOf(1, 4), batchOf(5, 5, { epoch: 2, node: "rival" })]);
+  const { ended } = open({ stream, journal: new MemoryJournal(9, 4, true), mode: "async" });
+  await assert.rejects(ended, {
+    name: DeposedError.name,
+    message: /claimed the place of transaction 5\. .*answered it/,
+  });
+});
+
+test("a new leader compares the stream with what the one before had answered", async () => {
+  const opened = (mode: "sync" | "async", sequence: number) => {
+    const lease = new MemoryLease();
+    lease.entry = { ...leaseOf("dead", 1), isReleased: true, sequence };
+    lease.revision = 1;
+    const stream = new MemoryStream([batchOf(1, 4)]);
+    return open({ stream, lease, mode, journal: new MemoryJournal(4, 4, mode === "async") });
+  };
+  await assert.rejects(opened("sync", 7).ended, /ends with transaction 4, but the leader before had answered .* 7/);
+  for (const [mode, sequence, expected] of [
+    ["sync", 4, []],
+    ["async", 4, []],
+    ["async", 7, [[5, 7]]],
+  ] as const) {
+    const { state, journal, ended, lost } = opened(mode, sequence);
+    await until("the leader", () => state.isLeading);
+    journal.stop();
+    await ended;
+    assert.deepEqual(lost, expected, `${mode} ${sequence}`);
+  }
+});

@@ -1,0 +1,3 @@
+import { runReplicator } from "../src/actor/threads/replicator-main.ts";
+
+export default runReplicator;
