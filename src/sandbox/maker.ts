@@ -8,20 +8,23 @@ import type { BotAccount } from "./bot-account.ts";
 import type { Random } from "./random.ts";
 import { messageAs, refusalOf } from "./request.ts";
 
-/** Quoted levels: distance from the index price, and size as a fraction of the stake. */
+/**
+ * Quoted levels: distance from the index price, and size as a fraction of the stake. They are dense and small near the
+ * price, so that trades walk through them. Their sum is below half of the largest position: all may be replaced at once.
+ */
 const LEVELS = [
-  { distance: 0.0001, part: 0.01 },
-  { distance: 0.00018, part: 0.015 },
-  { distance: 0.00028, part: 0.02 },
-  { distance: 0.00042, part: 0.03 },
-  { distance: 0.0006, part: 0.04 },
-  { distance: 0.00085, part: 0.05 },
-  { distance: 0.0012, part: 0.06 },
-  { distance: 0.0017, part: 0.07 },
-  { distance: 0.0025, part: 0.08 },
-  { distance: 0.0035, part: 0.08 },
-  { distance: 0.005, part: 0.08 },
-  { distance: 0.007, part: 0.08 },
+  { distance: 0.00005, part: 0.015 },
+  { distance: 0.00009, part: 0.03 },
+  { distance: 0.00015, part: 0.045 },
+  { distance: 0.00023, part: 0.065 },
+  { distance: 0.00035, part: 0.085 },
+  { distance: 0.00052, part: 0.11 },
+  { distance: 0.00078, part: 0.13 },
+  { distance: 0.0012, part: 0.145 },
+  { distance: 0.0018, part: 0.16 },
+  { distance: 0.0028, part: 0.175 },
+  { distance: 0.0044, part: 0.19 },
+  { distance: 0.007, part: 0.2 },
 ] as const;
 
 /** A quote is replaced when it is off its target by this fraction of its distance. */
@@ -89,7 +92,7 @@ export class Maker {
         this.isOutOfSync = true;
     if (this.isOutOfSync) this.resync();
     if (this.isOutOfSync || this.account.market.indexTicks === 0) return;
-    this.priceBias = 0.98 * this.priceBias + 0.000002 * this.random.normal();
+    this.priceBias = 0.98 * this.priceBias + 0.000001 * this.random.normal();
     for (const slot of this.slots) {
       const { quote } = slot;
       if (quote === null || quote.orderId === 0) continue;

@@ -1,25 +1,30 @@
 import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, SELL, type Side } from "../core/base/enums.ts";
-import { QUANTA_PER_USDC, type QuantityLots } from "../core/base/units.ts";
+import { type PriceTicks, QUANTA_PER_USDC, type QuantityLots } from "../core/base/units.ts";
 import { PlaceOrder } from "../core/protocol/commands.ts";
 import { blank } from "../core/protocol/message-schema.ts";
 import { type BotAccount, STEP_MS } from "./bot-account.ts";
 import type { Random } from "./random.ts";
 import { refusalOf } from "./request.ts";
 
-const ORDERS_PER_SECOND = 1.2;
+const ORDERS_PER_SECOND = 1.8;
 const BURST_ORDERS_PER_SECOND = 6;
 const SECONDS_BETWEEN_BURSTS = 60;
 const MEAN_BURST_STEPS = 24;
 /** Order sizes are lognormal with this median: most are small, a few many times larger. */
-const MEDIAN_ORDER_USDC = 150;
-const SIZE_SPREAD = 1.1;
-const LARGEST_ORDER_USDC = 20_000;
+const MEDIAN_ORDER_USDC = 500;
+const SIZE_SPREAD = 1.4;
+const LARGEST_ORDER_USDC = 60_000;
 /** The largest position, in multiples of the budget. */
 const MAX_POSITION_BUDGETS = 0.2;
 const MARKET_SHARE = 0.7;
 /** Largest distance of an IOC limit price from the mark. */
 const LIMIT_DISTANCE = 0.0004;
 const LOST_STEPS = 80;
+/** A moving price draws trades: the pace follows the mean move of the last seconds, compared with that of the last minutes. */
+const FAST_STEPS = 60;
+const SLOW_STEPS = 3600;
+const SLOWEST_PACE = 0.5;
+const FASTEST_PACE = 3;
 
 /**
  * A taker: buys and sells at random times, sometimes in bursts. The larger its position, the likelier it trades against
@@ -32,6 +37,9 @@ export class Taker {
   private burst: { side: Side; untilStep: number } | null = null;
   /** Step of the order in flight; −1 = none. */
   private pendingSince = -1;
+  private lastIndexTicks = 0;
+  private fastMove = 0;
+  private slowMove = 0;
 
   constructor(account: BotAccount, random: Random) {
     this.account = account;
@@ -44,7 +52,7 @@ export class Taker {
     const { indexTicks, markTicks } = this.account.market;
     if (indexTicks === 0 || markTicks === 0) return;
     this.planBurst();
-    const rate = this.burst === null ? ORDERS_PER_SECOND : BURST_ORDERS_PER_SECOND;
+    const rate = this.pace(indexTicks) * (this.burst === null ? ORDERS_PER_SECOND : BURST_ORDERS_PER_SECOND);
     if (!this.occurs(rate)) return;
     if (this.pendingSince >= 0 && this.step - this.pendingSince < LOST_STEPS) return;
     this.order();
@@ -53,6 +61,16 @@ export class Taker {
   /** True when an event of a Poisson process with this rate falls into this step. */
   private occurs(ratePerSecond: number): boolean {
     return this.random.chance(1 - Math.exp((-ratePerSecond * STEP_MS) / 1000));
+  }
+
+  /** 1 while the price moves as usual. */
+  private pace(indexTicks: PriceTicks): number {
+    const move = this.lastIndexTicks === 0 ? 0 : Math.abs(indexTicks / this.lastIndexTicks - 1);
+    this.lastIndexTicks = indexTicks;
+    this.fastMove += (move - this.fastMove) / Math.min(this.step, FAST_STEPS);
+    this.slowMove += (move - this.slowMove) / Math.min(this.step, SLOW_STEPS);
+    if (this.slowMove === 0) return 1;
+    return Math.min(Math.max(this.fastMove / this.slowMove, SLOWEST_PACE), FASTEST_PACE);
   }
 
   private planBurst(): void {

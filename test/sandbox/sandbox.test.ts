@@ -78,6 +78,20 @@ function assertTwoSided(engine: OneThreadEngine, least = 8): void {
   }
 }
 
+/** A narrow spread, and an order of 250,000 USDC moves the price by less than a thousandth. */
+function assertDeep(engine: OneThreadEngine): void {
+  for (const { id, symbol, quantaPerTickLot } of engine.instruments) {
+    const { bids, asks } = describe(engine, id);
+    const middle = (bids[0]![0] + asks[0]![0]) / 2;
+    assert.ok((asks[0]![0] - bids[0]![0]) / middle < 0.0003, `${symbol}: ${bids[0]![0]} to ${asks[0]![0]}`);
+    for (const levels of [bids, asks]) {
+      const near = levels.filter(([ticks]) => Math.abs(ticks / middle - 1) < 0.001);
+      const quanta = near.reduce((sum, [ticks, lots]) => sum + ticks * lots * quantaPerTickLot, 0);
+      assert.ok(quanta > 250_000e6, `${symbol}: ${quanta / 1e6} USDC`);
+    }
+  }
+}
+
 function place(engine: OneThreadEngine, order: { accountId: number; side: Side; quantityLots: number }): Message {
   const command = { ...blank(PlaceOrder), orderType: MARKET, timeInForce: IOC, ...order };
   return engine.replies(BTC, command)[0] as Message;
@@ -110,7 +124,10 @@ test("over half an hour positions stay bounded, without refusals or self-trades,
   const { trades, positions } = watchTrades(engine);
   await startSandbox(engine, { seed: 11 });
   const seconds = 1800;
+  let steps = 0;
   run(engine, seconds, () => {
+    // Once a minute.
+    if (++steps % (60 * STEPS_PER_SECOND) === 0) assertDeep(engine);
     for (const [accountId, lots] of positions)
       assert.ok(Math.abs(lots) * 65 < POSITION_LIMIT_USDC, `account ${accountId}: ${lots} lots`);
   });

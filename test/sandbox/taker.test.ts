@@ -116,3 +116,19 @@ test("without a price no order is sent", () => {
   engine.market.markTicks = 0;
   assert.equal(runTaker(engine, 1000, () => {}).length, 0);
 });
+
+test("trades come faster while the price moves more than usual", () => {
+  const engine = new ScriptedEngine();
+  const taker = new Taker(engine.account, new Random(1, "taker"));
+  const counts = [0, 0];
+  for (let i = 0; i < 4 * 1200; i++) {
+    const isWild = i % 1200 >= 600;
+    engine.market.indexTicks = 650_000 + (i % 2) * (isWild ? 65 : 6);
+    taker.trade();
+    if (engine.places().length === 0) continue;
+    counts[Number(isWild)]++;
+    engine.answer(engine.accepted);
+  }
+  const [calm, wild] = counts as [number, number];
+  assert.ok(calm > 300 && wild > 1.5 * calm, `${wild} in wild minutes, ${calm} in calm ones`);
+});
