@@ -47,7 +47,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
   terminal: [
     ["styles", "text"],
     ["state"],
-    ["dialogs"],
+    ["dialogs", "plots"],
     ["order-form"],
     ["account", "book", "chart", "market", "tables"],
     ["app", "operator"],

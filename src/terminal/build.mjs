@@ -15,13 +15,13 @@ const OUT = `${TOP}dist/terminal/`;
 
 /** Pages by name: title and entry. Each page has its own document and bundle. */
 const PAGES = {
-  index: { title: "perpd", script: "src/terminal/app/main.tsx" },
-  operator: { title: "perpd · Operator", script: "src/terminal/operator/main.tsx" },
+  // The list of markets comes with the scripts: everything else waits for it.
+  index: { title: "perpd", script: "src/terminal/app/main.tsx", reads: ["/v1/market/symbols"] },
+  operator: { title: "perpd · Operator", script: "src/terminal/operator/main.tsx", reads: [] },
 };
 
-const { metafile, outputFiles } = await build({
+const options = {
   absWorkingDir: TOP,
-  entryPoints: Object.values(PAGES).map(({ script }) => script),
   bundle: true,
   splitting: true,
   format: "esm",
@@ -38,23 +38,27 @@ const { metafile, outputFiles } = await build({
   metafile: true,
   write: false,
   logLevel: "warning",
-});
+};
 
 await rm(OUT, { recursive: true, force: true });
 await mkdir(`${OUT}assets`, { recursive: true });
-for (const { path, contents } of outputFiles) await save(path, contents);
 const icon = await readFile(`${TOP}src/terminal/app/icon.svg`);
 const iconName = `assets/icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`;
 await save(OUT + iconName, icon);
-for (const [name, { title, script }] of Object.entries(PAGES))
-  await save(`${OUT}${name}.html`, Buffer.from(documentOf(title, script)));
+for (const [name, page] of Object.entries(PAGES)) {
+  // One build for each page: what two pages share would be a file of its own, and a request more for both.
+  const { metafile, outputFiles } = await build({ ...options, entryPoints: [page.script] });
+  for (const { path, contents } of outputFiles) await save(path, contents);
+  await save(`${OUT}${name}.html`, Buffer.from(documentOf(page, metafile)));
+}
 
-function documentOf(title, script) {
+function documentOf({ title, script, reads }, metafile) {
   const [path, output] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === script);
   const address = (file) => `/assets/${basename(file)}`;
   const preloads = output.imports
     .filter(({ kind }) => kind === "import-statement")
     .map(({ path }) => `<link rel="modulepreload" href="${address(path)}">`);
+  const requests = reads.map((path) => `<link rel="preload" as="fetch" crossorigin href="${path}">`);
   return `<!doctype html>
 <html lang="en" data-theme="dark">
 <head>
@@ -64,7 +68,7 @@ function documentOf(title, script) {
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/${iconName}">
 <link rel="stylesheet" href="${address(output.cssBundle)}">
-${[...preloads, ""].join("\n")}<script type="module" src="${address(path)}"></script>
+${[...preloads, ...requests, ""].join("\n")}<script type="module" src="${address(path)}"></script>
 </head>
 <body>
 <noscript>This page needs JavaScript. The exchange also has an API: see /v1/docs.</noscript>

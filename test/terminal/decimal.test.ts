@@ -80,11 +80,11 @@ test("a CSV file quotes what must be quoted, and runs no formula", () => {
 
 test("metrics are read from the text of Prometheus, and counters become rates", () => {
   const metrics = (sequence: number): string =>
-    `# HELP perpd_sequence of perpd_sequence 7\nperpd_sequence ${sequence}\nperpd_sequence_x 9\nperpd_disk_room 0\n` +
+    `# HELP perpd_sequence of perpd_sequence 7\nperpd_sequence ${sequence}\nperpd_sequence_x 9\nperpd_disk_room 0\nperpd_disk_free_bytes 1.5e9\n` +
     'perpd_trading{symbol="BTC-PERP"} 1\nnodejs_eventloop_lag_p99_seconds 0.0125\nperpd_rebuilds Nan\n';
   const before = readingOf(metrics(1000), 5000, 1);
-  const { sequence, hasDiskRoom, loopP99Ms, inFlight } = before;
-  assert.deepEqual([sequence, hasDiskRoom, loopP99Ms, inFlight], [1000, false, 12.5, null]);
+  const { sequence, hasDiskRoom, diskFreeBytes, loopP99Ms, inFlight } = before;
+  assert.deepEqual([sequence, hasDiskRoom, diskFreeBytes, loopP99Ms, inFlight], [1000, false, 1.5e9, 12.5, null]);
   assert.equal(perSecond(before, readingOf(metrics(1500), 7000, 1), "sequence"), 250);
   // The exchange has started anew, or has no such metric.
   assert.equal(perSecond(before, readingOf(metrics(10), 7000, 1), "sequence"), null);

@@ -8,6 +8,7 @@ import {
   hotkeyFault,
   worksInFields,
 } from "../../src/terminal/state/choices.ts";
+import { panelSizes } from "../../src/terminal/state/panel-sizes.ts";
 import { clock, dayAndClock, timeZone } from "../../src/terminal/text/format.ts";
 
 const press = (key: string, down: Partial<Parameters<typeof chordOf>[0]> = {}): string =>
@@ -46,6 +47,25 @@ test("stored settings that are not valid fall back to the defaults, and unknown 
   assert.deepEqual(keysOf({ buy: "G", sell: "", other: "Z" }), { ...DEFAULT_HOTKEYS, buy: "G", sell: "" });
   assert.deepEqual(keysOf({ buy: "Tab" }), DEFAULT_HOTKEYS);
   assert.deepEqual(keysOf({ buy: "S" }), DEFAULT_HOTKEYS, "two commands with one key");
+});
+
+test("panels keep their sizes within limits that leave room for the others, in every window", () => {
+  const chosen = (px: number) => ({ bookWidth: px, formWidth: px, tablesHeight: px, tapeHeight: px });
+  const desktop = panelSizes(DEFAULTS, { width: 1440, height: 900 });
+  assert.deepEqual(
+    Object.values(desktop).map(({ px }) => px),
+    [280, 304, 252, 211],
+  );
+  for (const width of [1181, 1440, 3840])
+    for (const height of [300, 600, 900, 2160])
+      for (const px of [-5, 1, 333.3, 1e9, Number.POSITIVE_INFINITY]) {
+        const sizes = panelSizes(chosen(px), { width, height });
+        for (const [name, { px, least, most }] of Object.entries(sizes))
+          assert.ok(px >= least && px <= most && Number.isInteger(px), `${name} ${px} in ${width} x ${height}`);
+        assert.ok(sizes.bookWidth.px + sizes.formWidth.px < 0.6 * width);
+        assert.ok(height < 600 || sizes.tablesHeight.px + sizes.tapeHeight.px < height - 250);
+      }
+  assert.deepEqual(cleanSettings({ bookWidth: "300", tapeHeight: 150 }), { ...DEFAULTS, tapeHeight: 150 });
 });
 
 test("times are shown in the local zone or in UTC, whichever is chosen", () => {

@@ -2,11 +2,11 @@ import { account, accountFault, balance, equity, unrealizedPnl } from "../state/
 import { text } from "../text/catalogue.ts";
 import { fixed, signed, tone, usd } from "../text/format.ts";
 import { AccountActions } from "./account-dialogs.tsx";
-import { isSigningIn, shortAddress, tryIt } from "./sign-in.ts";
+import { isOpeningDemo, shortAddress, tryIt } from "./sign-in.ts";
 import { WalletList } from "./wallet-list.tsx";
 import { wallets } from "./wallets.ts";
 
-/** Who is signed in, and the account's money. */
+/** The account that is signed in, and its money. */
 export function AccountPanel() {
   const signedIn = account.value;
   return (
@@ -26,8 +26,8 @@ export function AccountPanel() {
 
 export function TryItButton() {
   return (
-    <button type="button" class="accent" disabled={isSigningIn.value} onClick={() => void tryIt()}>
-      {isSigningIn.value ? text.opening : text.tryIt}
+    <button type="button" class="accent" disabled={isOpeningDemo.value} onClick={() => void tryIt()}>
+      {isOpeningDemo.value ? text.opening : text.tryIt}
     </button>
   );
 }

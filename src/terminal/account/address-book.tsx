@@ -5,7 +5,8 @@ import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock } from "../text/format.ts";
-import { addressOf, firstRefusal, labelOf, request } from "./requests.ts";
+import { firstRefusal } from "../text/refusals.ts";
+import { addressOf, labelOf, request } from "./requests.ts";
 
 const NONE = { label: "", address: "" };
 

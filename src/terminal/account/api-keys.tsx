@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { PerpdError } from "../../client/error.ts";
 import type { ApiKeyList, CreatedApiKey } from "../../client/types.ts";
 import { Dialog } from "../dialogs/dialog.tsx";
@@ -39,10 +39,7 @@ export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
               <code>{key.apiKey}</code>
               <span class="muted">{limitsOf(key)}</span>
             </div>
-            <button type="button" class="mini" onClick={() => void revoke(key.apiKey)}>
-              {text.accountDialogs.revoke}
-              <span class="hidden"> {key.label}</span>
-            </button>
+            <Revoke label={key.label} onRevoke={() => void revoke(key.apiKey)} />
           </li>
         ))}
       </ul>
@@ -61,12 +58,48 @@ export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** Asks once more: a program that trades with the key may leave orders behind. */
+function Revoke({ label, onRevoke }: { label: string; onRevoke: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const isFirst = useRef(true);
+  // The button that had the focus is gone.
+  useEffect(() => {
+    if (!isFirst.current) button.current?.focus();
+    isFirst.current = false;
+  }, [isAsking]);
+  if (!isAsking)
+    return (
+      <button key="ask" ref={button} type="button" class="mini" onClick={() => setAsking(true)}>
+        {text.accountDialogs.revoke}
+        <span class="hidden"> {label}</span>
+      </button>
+    );
+  return (
+    <div class="revoke" role="group" aria-label={`${text.accountDialogs.revoke} ${label}`}>
+      <span class="warn" role="alert">
+        {text.accountDialogs.revokeHint}
+      </span>
+      <button key="keep" ref={button} type="button" class="mini" onClick={() => setAsking(false)}>
+        {text.accountDialogs.keep}
+      </button>
+      <button type="button" class="mini danger" onClick={onRevoke}>
+        {text.accountDialogs.revokeNow}
+        <span class="hidden"> {label}</span>
+      </button>
+    </div>
+  );
+}
+
 /** In one line. */
-function limitsOf({ createdAt, expiresAt, allowedIps, maxOrderNotional, maxLeverage }: Key): string {
+function limitsOf(key: Key): string {
+  const { createdAt, expiresAt, allowedIps, allowedSymbols, maxOrderNotional, maxPositionNotional, maxLeverage } = key;
   const parts = [text.accountDialogs.createdAt(dayAndClock(createdAt))];
   if (expiresAt !== null) parts.push(text.accountDialogs.ends(dayAndClock(expiresAt)));
   if (allowedIps.length > 0) parts.push(text.accountDialogs.onlyFrom(allowedIps.join(", ")));
+  if (allowedSymbols.length > 0) parts.push(text.accountDialogs.onlyIn(allowedSymbols.join(", ")));
   if (maxOrderNotional !== null) parts.push(text.accountDialogs.ordersUpTo(usd(maxOrderNotional)));
+  if (maxPositionNotional !== null) parts.push(text.accountDialogs.positionsUpTo(usd(maxPositionNotional)));
   if (maxLeverage !== null) parts.push(text.accountDialogs.leverageUpTo(maxLeverage));
   return parts.join(" · ");
 }

@@ -3,35 +3,59 @@ import { PerpdError } from "../../client/error.ts";
 import type { CreatedApiKey, NewApiKey } from "../../client/types.ts";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
+import { instruments } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { words } from "../text/format.ts";
-import { amountOf, labelOf, refusal as refuse, request } from "./requests.ts";
+import { localRefusal } from "../text/refusals.ts";
+import { amountOf, labelOf, request } from "./requests.ts";
 
 type Permission = NewApiKey["permissions"][number];
 const PERMISSIONS: readonly Permission[] = ["READ", "TRADE", "WITHDRAW"];
 
-const LIMITS = ["allowedIps", "maxOrderNotional", "maxLeverage"] as const;
+const LIMITS = ["allowedIps", "allowedSymbols", "maxOrderNotional", "maxPositionNotional", "maxLeverage"] as const;
+const TEXT_LIMITS: ReadonlySet<string> = new Set(["allowedIps", "allowedSymbols"]);
 /** 0: never. */
 const DAYS = [0, 7, 30, 90, 365] as const;
 const DAY_MS = 86_400_000;
 
-const EMPTY = { label: "", allowedIps: "", maxOrderNotional: "", maxLeverage: "", days: 0 };
+const EMPTY = {
+  label: "",
+  allowedIps: "",
+  allowedSymbols: "",
+  maxOrderNotional: "",
+  maxPositionNotional: "",
+  maxLeverage: "",
+  days: 0,
+};
 
-/** What is typed as a request, or why it cannot be one. */
+const listOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((each) => each !== ""))];
+
+/** Null: no limit. */
+const limitOf = (typed: string, field: string): string | null | PerpdError =>
+  typed.trim() === "" ? null : amountOf(typed, field);
+
+/** The typed fields as a request, or why they cannot be one. */
 function requestOf(typed: typeof EMPTY, permissions: readonly Permission[]): NewApiKey | PerpdError {
   const label = labelOf(typed.label);
   if (label instanceof PerpdError) return label;
-  if (permissions.length === 0) return refuse("permissions", text.accountDialogs.noPermission);
-  const allowedIps = typed.allowedIps.split(/[\s,]+/).filter((each) => each !== "");
-  const order = typed.maxOrderNotional.trim() === "" ? null : amountOf(typed.maxOrderNotional, "maxOrderNotional");
+  if (permissions.length === 0) return localRefusal("permissions", text.accountDialogs.noPermission);
+  const allowedIps = listOf(typed.allowedIps);
+  const allowedSymbols = listOf(typed.allowedSymbols.toUpperCase());
+  const unknown = allowedSymbols.find((name) => !instruments.peek().some(({ symbol }) => symbol === name));
+  if (unknown !== undefined) return localRefusal("allowedSymbols", text.accountDialogs.noSuchMarket(unknown));
+  const order = limitOf(typed.maxOrderNotional, "maxOrderNotional");
   if (order instanceof PerpdError) return order;
+  const position = limitOf(typed.maxPositionNotional, "maxPositionNotional");
+  if (position instanceof PerpdError) return position;
   const leverage = typed.maxLeverage.trim();
   if (leverage !== "" && !/^[1-9]\d{0,2}$|^1000$/.test(leverage))
-    return refuse("maxLeverage", text.accountDialogs.badLeverage);
+    return localRefusal("maxLeverage", text.accountDialogs.badLeverage);
   return {
     label,
     permissions: [...permissions],
     ...(allowedIps.length > 0 && { allowedIps }),
+    ...(allowedSymbols.length > 0 && { allowedSymbols }),
+    ...(position !== null && { maxPositionNotional: position }),
     ...(order !== null && { maxOrderNotional: order }),
     ...(leverage !== "" && { maxLeverage: Number(leverage) }),
     ...(typed.days > 0 && { expiresAt: Date.now() + typed.days * DAY_MS }),
@@ -101,7 +125,7 @@ export function NewKeyForm({ onCreate }: { onCreate: (key: CreatedApiKey) => voi
         {LIMITS.map((name) => (
           <TextField
             label={text.accountDialogs.limitNames[name]}
-            isText={name === "allowedIps"}
+            isText={TEXT_LIMITS.has(name)}
             value={typed[name]}
             placeholder={text.accountDialogs.limitHints[name]}
             refusal={refusalOf(name)}

@@ -1,7 +1,7 @@
 import { Dialog } from "../dialogs/dialog.tsx";
 import { accountFault } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
-import { isSigningIn, tryIt } from "./sign-in.ts";
+import { isOpeningDemo, tryIt } from "./sign-in.ts";
 import { WalletList } from "./wallet-list.tsx";
 import { wallets } from "./wallets.ts";
 
@@ -16,8 +16,8 @@ export function SignInDialog({ onClose }: { onClose: () => void }) {
         <p class="or">
           <span>{text.accountDialogs.or}</span>
         </p>
-        <button type="button" class="big accent" disabled={isSigningIn.value} onClick={() => void tryIt()}>
-          {isSigningIn.value ? text.opening : text.accountDialogs.demoAccount}
+        <button type="button" class="big accent" disabled={isOpeningDemo.value} onClick={() => void tryIt()}>
+          {isOpeningDemo.value ? text.opening : text.accountDialogs.demoAccount}
         </button>
         <p class="note">{text.tryItHint}</p>
         {accountFault.value !== null && (

@@ -1,19 +1,14 @@
 import { text } from "../text/catalogue.ts";
-import { isSigningIn } from "./sign-in.ts";
+import { signingInBy } from "./sign-in.ts";
 import { signInWith, wallets } from "./wallets.ts";
 
-/** A button for each wallet that has announced itself. */
+/** A button for each wallet that has announced itself. A wallet that does not answer blocks none of the others. */
 export function WalletList() {
+  const waiting = wallets.value.find(({ id }) => id === signingInBy.value);
   return (
     <>
       {wallets.value.map((wallet) => (
-        <button
-          key={wallet.id}
-          type="button"
-          class="wallet"
-          disabled={isSigningIn.value}
-          onClick={() => void signInWith(wallet)}
-        >
+        <button key={wallet.id} type="button" class="wallet" onClick={() => void signInWith(wallet)}>
           {wallet.icon === "" ? (
             <span class="wallet-icon" aria-hidden="true">
               {wallet.name.charAt(0)}
@@ -24,6 +19,9 @@ export function WalletList() {
           {text.connect(wallet.name)}
         </button>
       ))}
+      <p class="note" role="status">
+        {waiting !== undefined && text.waitingForWallet(waiting.name)}
+      </p>
     </>
   );
 }

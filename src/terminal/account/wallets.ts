@@ -1,5 +1,4 @@
 import { signal } from "@preact/signals";
-import { signIn } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
 import { openSession, signingIn } from "./sign-in.ts";
 
@@ -32,7 +31,12 @@ export function openWallets(): void {
     const id = String(info.uuid ?? "");
     const icon = String(info.icon ?? "");
     if (wallets.peek().some((each) => each.id === id)) return;
-    const name = String(info.name ?? "").slice(0, 40);
+    // Signs that are not seen, or turn the text around, could make one wallet look like another.
+    const name =
+      String(info.name ?? "")
+        .replaceAll(/\p{C}/gu, "")
+        .trim()
+        .slice(0, 40) || text.namelessWallet;
     wallets.value = [...wallets.peek(), { id, name, icon: icon.startsWith("data:image/") ? icon : "", provider }];
   });
   dispatchEvent(new Event("eip6963:requestProvider"));
@@ -48,29 +52,35 @@ async function ask(provider: Provider, method: string, params: unknown[] = []): 
   try {
     return await provider.request({ method, params });
   } catch (error) {
-    const { code, message } = error as { code?: number; message?: string };
-    throw new Error(code === DECLINED ? text.declined : text.walletFailed(String(message ?? code)));
+    // Wallets throw what they like.
+    const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+    throw new Error(code === DECLINED ? text.declined : text.walletFailed(String(message ?? code ?? error)));
   }
 }
 
-export const signInWith = (wallet: Wallet): Promise<void> =>
-  signingIn(async () => {
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+export const signInWith = (wallet: Wallet): Promise<boolean> =>
+  signingIn(wallet.id, async () => {
     const { provider } = wallet;
-    const [address] = (await ask(provider, "eth_requestAccounts")) as string[];
-    if (address === undefined) throw new Error(text.declined);
+    const accounts = await ask(provider, "eth_requestAccounts");
+    const address: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
+    if (typeof address !== "string" || !ADDRESS.test(address)) throw new Error(text.noAccount(wallet.name));
     const sign = async (message: string) => String(await ask(provider, "personal_sign", [toHex(message), address]));
     const session = await openSession(address, (message) => {
       requireOwnMessage(message, address);
       return sign(message);
     });
     const { token, accountId, expiresAt } = session;
-    signIn({ kind: "WALLET", token, accountId, address: session.address, expiresAt, sign });
+    return { kind: "WALLET", token, accountId, address: session.address, expiresAt, sign };
   });
 
-/** The first lines of EIP-4361 name the site and the account: a wallet must not sign in to another site from here. */
+/** EIP-4361 names the site twice, and the account: a wallet must not sign in to another site from here. */
 function requireOwnMessage(message: string, address: string): void {
   const [first = "", second = ""] = message.split("\n");
   const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, "");
-  if (domain !== location.host) throw new Error(text.otherDomain(domain, location.host));
+  const uris = [...message.matchAll(/^URI: (?:https?:\/\/)?([^/?#\n]*)/gm)].map(([, host = ""]) => host);
+  for (const named of [domain, uris[0] ?? "", ...uris])
+    if (named !== location.host) throw new Error(text.otherDomain(named, location.host));
   if (second.toLowerCase() !== address.toLowerCase()) throw new Error(text.otherAddress);
 }

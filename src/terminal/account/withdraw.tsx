@@ -8,8 +8,9 @@ import { account, balance } from "../state/account.ts";
 import { toast } from "../state/toasts.ts";
 import { text } from "../text/catalogue.ts";
 import { usd } from "../text/format.ts";
+import { firstRefusal } from "../text/refusals.ts";
 import { AddressBook } from "./address-book.tsx";
-import { addressOf, amountOf, firstRefusal, request } from "./requests.ts";
+import { addressOf, amountOf, request } from "./requests.ts";
 
 const FIELDS = ["amount", "address"];
 

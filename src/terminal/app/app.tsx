@@ -6,17 +6,21 @@ import { PriceChart } from "../chart/price-chart.tsx";
 import { AmendDialog } from "../dialogs/amend.tsx";
 import { ConfirmationDialog } from "../dialogs/confirmation.tsx";
 import { PositionDialogs } from "../dialogs/position.tsx";
+import { Toasts } from "../dialogs/toasts.tsx";
 import { OrderForm } from "../order-form/order-form.tsx";
+import { marginCalls } from "../state/account.ts";
 import { link } from "../state/connection.ts";
 import { instruments, marketsFault, unknownMarket } from "../state/markets.ts";
+import { type PanelName, panel } from "../state/panel.ts";
 import { AccountTables } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
+import { fixed } from "../text/format.ts";
 import { Header } from "./header.tsx";
 import { Palette } from "./palette.tsx";
-import { type PanelName, panel } from "./panel.ts";
+import { Separator } from "./separator.tsx";
 import { SettingsDialog } from "./settings-dialog.tsx";
 import { StatusLine } from "./status-line.tsx";
-import { Toasts } from "./toasts.tsx";
+import { Tour } from "./tour.tsx";
 
 const PANELS: readonly PanelName[] = ["chart", "book", "trade", "account"];
 
@@ -27,14 +31,18 @@ export function App() {
       <Banner />
       <main aria-label={text.mainLabel}>
         <PriceChart />
+        <Separator name="bookWidth" />
         <div class="book-and-tape">
           <OrderBook />
+          <Separator name="tapeHeight" />
           <Tape />
         </div>
+        <Separator name="formWidth" />
         <div class="side-column">
           <OrderForm />
           <AccountPanel />
         </div>
+        <Separator name="tablesHeight" />
         <AccountTables />
       </main>
       <nav class="panel-tabs" aria-label={text.panels}>
@@ -52,6 +60,7 @@ export function App() {
       </nav>
       <StatusLine />
       <Toasts />
+      <Tour />
       <AmendDialog />
       <PositionDialogs />
       <AccountDialogs />
@@ -64,13 +73,19 @@ export function App() {
 
 function Banner() {
   const isOld = link.value === "LOST" && instruments.value.length > 0;
+  const [call] = marginCalls.value;
   const message = isOld
     ? text.staleBanner
-    : marketsFault.value !== null
-      ? text.marketsFault(marketsFault.value)
-      : unknownMarket.value !== null
-        ? text.unknownMarket(unknownMarket.value)
-        : null;
+    : call !== undefined
+      ? text.marginCall(
+          call.symbol === null ? text.crossAccount : text.isolatedPosition(call.symbol),
+          call.ratio === null ? text.noEquity : `${fixed(100 * Number(call.ratio), 1)}%`,
+        )
+      : marketsFault.value !== null
+        ? text.marketsFault(marketsFault.value)
+        : unknownMarket.value !== null
+          ? text.unknownMarket(unknownMarket.value)
+          : null;
   return (
     <div role="alert" class="banner" data-on={message !== null || undefined}>
       {message}

@@ -2,19 +2,21 @@ import { signal } from "@preact/signals";
 import { ACCOUNT_DIALOGS, endSession, openAccountDialog } from "../account/account-dialogs.tsx";
 import { tryIt } from "../account/sign-in.ts";
 import { INTERVALS } from "../chart/candles.ts";
-import { type Draft, hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
-import { change, draft, submit, takeShare } from "../order-form/form-state.ts";
+import { hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
+import { changeAndGo, draft, submit, takeShare } from "../order-form/form-state.ts";
 import { account, positions } from "../state/account.ts";
 import { CHOICES, chordOf, type HotkeyId, TRADING_HOTKEYS, worksInFields } from "../state/choices.ts";
 import { chooseMarket, instruments, symbol } from "../state/markets.ts";
+import { panel } from "../state/panel.ts";
 import { set, settings } from "../state/settings.ts";
 import { announcement } from "../state/toasts.ts";
 import { cancelAll, closePosition, reversePosition } from "../state/trading.ts";
 import { chosenTab, TABS } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
-import { panel } from "./panel.ts";
+import { resetPanels } from "./separator.tsx";
+import { startTour } from "./tour.tsx";
 
-/** What the command palette and the hotkeys can do. */
+/** The commands of the palette and of the hotkeys. */
 
 export interface Command {
   readonly title: string;
@@ -32,13 +34,6 @@ export function toggleArmed(): void {
 
 export const isPaletteOpen = signal(false);
 export const isSettingsOpen = signal(false);
-
-/** Puts it into the order form and goes to a field of it. Panel and field may appear with the change. */
-function changeAndGo(fields: Partial<Draft>, id: string): void {
-  panel.value = "trade";
-  change(fields);
-  setTimeout(() => document.getElementById(id)?.focus(), 0);
-}
 
 /** The price that the order has: its limit, otherwise its trigger. An order at market becomes a limit order. */
 function goToPrice(): void {
@@ -70,6 +65,8 @@ export function commands(): Command[] {
         isSettingsOpen.value = true;
       },
     },
+    { title: text.tour, run: startTour },
+    { title: text.resetPanels, run: resetPanels },
     ...instruments.value.map((each) => ({
       title: text.commandMarketOf(each.symbol),
       run: () => chooseMarket(each.symbol),

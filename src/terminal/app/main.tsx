@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { openWallets } from "../account/wallets.ts";
 import { openPreview } from "../order-form/form-state.ts";
+import { openCancelSwitch } from "../state/cancel-after.ts";
 import { openMarginSetting } from "../state/leverage.ts";
 import { openMarketFeed } from "../state/market-feed.ts";
 import { openMarkets, priceDecimals, symbol, ticker } from "../state/markets.ts";
@@ -11,7 +12,9 @@ import { price } from "../text/format.ts";
 import { App } from "./app.tsx";
 import { openHotkeys } from "./commands.ts";
 import { openNotices } from "./notices.ts";
+import { openPanelSizes } from "./separator.tsx";
 import { openSounds } from "./sounds.ts";
+import { openTour } from "./tour.tsx";
 
 /** The entry of the terminal: opens the streams and draws the page. */
 
@@ -19,9 +22,12 @@ openMarketFeed();
 openMarginSetting();
 openPreview();
 openNotices();
+openCancelSwitch();
 openWallets();
 openHotkeys();
 openSounds();
+openPanelSizes();
+openTour();
 void openMarkets();
 
 effect(() => {

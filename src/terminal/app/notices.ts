@@ -1,21 +1,113 @@
-import type { Order } from "../../client/types.ts";
-import { onAccountMessage } from "../state/account.ts";
+import { effect } from "@preact/signals";
+import type { Fill, Instrument, Order } from "../../client/types.ts";
+import { isOpen, onAccountMessage, onClosedMeanwhile, openOrders, positions } from "../state/account.ts";
+import { symbol as chosenSymbol, instruments } from "../state/markets.ts";
+import { toast } from "../state/toasts.ts";
 import { showOrder } from "../state/trading.ts";
+import { text } from "../text/catalogue.ts";
+import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
+import { clock, fixed, signed, words } from "../text/format.ts";
 
-/** Says what happens to orders without a request of this page: fills of resting orders, triggers, liquidations. */
+/** Says what happens without a request of this page: fills of resting orders, triggers, liquidations, halts. */
 
 const wasFilled = new Map<string, string>();
 
 export function openNotices(): void {
   onAccountMessage((message) => {
-    if (message.channel !== "orders") return;
-    for (const order of message.data) {
-      if (message.type !== "SNAPSHOT" && isNews(order)) showOrder(order);
-      wasFilled.set(order.orderId, order.filledQuantity);
+    if (message.channel === "orders") {
+      // The fills tell of a liquidation, also of one without an order.
+      const news = message.data.filter((order) => isNews(order) && order.createdBy === "USER");
+      if (message.type !== "SNAPSHOT") showOrders(news);
+      for (const order of message.data)
+        if (isOpen(order)) wasFilled.set(order.orderId, order.filledQuantity);
+        else wasFilled.delete(order.orderId);
     }
+    if (message.channel === "fills" && message.type !== "SNAPSHOT") showForcedFills(message.data);
   });
+  onClosedMeanwhile(showOrders);
+  effect(() => showStatuses(instruments.value));
 }
 
 const isNews = (order: Order): boolean =>
   order.filledQuantity !== (wasFilled.get(order.orderId) ?? "0") ||
   ["CANCELED", "REJECTED", "EXPIRED"].includes(order.status);
+
+/** So many orders that are canceled together are one message each. */
+const MOST_CANCELED = 3;
+const CANCELED_TOGETHER_MS = 2_000;
+let canceled = { count: 0, atMs: 0 };
+
+function showOrders(orders: readonly Order[]): void {
+  const gone = orders.filter(({ status }) => status === "CANCELED");
+  const isMany = gone.length > MOST_CANCELED;
+  for (const order of orders) if (!isMany || order.status !== "CANCELED") showOrder(order);
+  if (!isMany) return;
+  // Each market tells of its own orders.
+  const nowMs = performance.now();
+  const before = nowMs - canceled.atMs < CANCELED_TOGETHER_MS ? canceled.count : 0;
+  canceled = { count: before + gone.length, atMs: nowMs };
+  const reasons = [...new Set(gone.map(({ reason }) => words(reason ?? "")))];
+  toast({ key: "cancel-all", tone: "plain", title: text.canceledMany(canceled.count), detail: reasons.join(", ") });
+}
+
+/** A trade with an account that was liquidated is an ordinary one for its maker. */
+const isForced = ({ execType, liquidity }: Fill): boolean =>
+  execType === "ADL" || (execType === "LIQUIDATION" && liquidity === "TAKER");
+
+/** One message for each symbol, with the sum of its fills. */
+function showForcedFills(fills: readonly Fill[]): void {
+  const forced = fills.filter(isForced);
+  for (const symbol of new Set(forced.map((fill) => fill.symbol))) {
+    const parts = forced.filter((fill) => fill.symbol === symbol);
+    const [{ side, execType, price }] = parts as [Fill];
+    const sum = (figure: (fill: Fill) => string): number =>
+      parts.reduce((total, fill) => total + Number(figure(fill)), 0);
+    const decimals = Math.max(...parts.map(({ quantity }) => decimalsOf(quantity)));
+    const units = parts.reduce((total, { quantity }) => total + toUnits(quantity, decimals), 0n);
+    const quantity = fromUnits(units, decimals);
+    const average = fixed(sum(({ quoteQuantity }) => quoteQuantity) / Number(quantity), decimalsOf(price) + 1);
+    const what = text.tradedAt(side, quantity, symbol.replace(/-PERP$/, ""), average);
+    const pnl = signed(sum(({ realizedPnl }) => realizedPnl));
+    const isAdl = execType === "ADL";
+    toast({
+      key: `forced-${symbol}`,
+      tone: "bad",
+      title: isAdl ? text.deleveraged(symbol) : text.liquidated(symbol),
+      detail: isAdl
+        ? text.deleveragedDetail(what, pnl)
+        : text.liquidatedDetail(
+            what,
+            pnl,
+            fixed(
+              sum(({ fee }) => fee),
+              2,
+            ),
+          ),
+      isLasting: true,
+    });
+  }
+}
+
+const lastStatus = new Map<string, string>();
+
+/** A person hears of the market that is shown, and of those where something is open. */
+function showStatuses(all: readonly Instrument[]): void {
+  const concerned = new Set([
+    chosenSymbol.peek(),
+    ...[...positions.peek(), ...openOrders.peek()].map(({ symbol }) => symbol),
+  ]);
+  for (const { symbol, status, statusReason, statusUntil } of all) {
+    const before = lastStatus.get(symbol);
+    lastStatus.set(symbol, status);
+    if (before === undefined || before === status || !concerned.has(symbol)) continue;
+    const isBack = status === "TRADING";
+    const reason = statusReason === null ? "" : text.restrictedBy(words(statusReason));
+    const until = statusUntil === null ? "" : text.restrictedUntil(clock(statusUntil));
+    toast({
+      key: `status-${symbol}`,
+      tone: isBack ? "good" : "plain",
+      title: text.marketStatus(symbol, words(status)),
+      detail: isBack ? text.marketIsBack : [reason, until].filter(Boolean).join(" "),
+    });
+  }
+}

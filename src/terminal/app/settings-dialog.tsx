@@ -5,8 +5,9 @@ import { text } from "../text/catalogue.ts";
 import { isSettingsOpen } from "./commands.ts";
 import { HotkeyList } from "./hotkey-list.tsx";
 import { playFill } from "./sounds.ts";
+import { startTour } from "./tour.tsx";
 
-/** What a person chooses for this browser. Each change holds at once. */
+/** The settings of this browser. Each change holds at once. */
 export function SettingsDialog() {
   if (!isSettingsOpen.value) return null;
   const close = (): void => {
@@ -24,9 +25,21 @@ export function SettingsDialog() {
           <Toggle name="confirmsOrders" />
           <Toggle name="sounds" onChange={(isOn) => isOn && playFill("BUY")} />
           <p class="muted">{text.settingsKept}</p>
-          <button type="button" class="chip reset" onClick={resetSettings}>
-            {text.resetSettings}
-          </button>
+          <div class="setting-actions">
+            <button type="button" class="chip reset" onClick={resetSettings}>
+              {text.resetSettings}
+            </button>
+            <button
+              type="button"
+              class="chip reset"
+              onClick={() => {
+                close();
+                setTimeout(startTour, 0);
+              }}
+            >
+              {text.tour}
+            </button>
+          </div>
         </section>
         <section aria-label={text.hotkeys}>
           <h3>{text.hotkeys}</h3>

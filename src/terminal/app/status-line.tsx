@@ -1,8 +1,17 @@
+import { cancelSwitch } from "../state/cancel-after.ts";
 import { lastSequence, link, roundTripMs } from "../state/connection.ts";
+import { panel } from "../state/panel.ts";
 import { settings } from "../state/settings.ts";
+import { Countdown } from "../tables/cancel-after.tsx";
+import { chosenTab } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { fixed } from "../text/format.ts";
 import { isArmed, isPaletteOpen, toggleArmed } from "./commands.ts";
+
+function showSwitch(): void {
+  panel.value = "account";
+  chosenTab.value = "orders";
+}
 
 /** The state of the connection, and where the chart comes from. */
 export function StatusLine() {
@@ -39,6 +48,11 @@ export function StatusLine() {
       >
         {text.openPalette}
       </button>
+      {cancelSwitch.value !== null && (
+        <button type="button" class="link armed-switch" onClick={showSwitch}>
+          <Countdown />
+        </button>
+      )}
       <span class="end">
         <a href="/v1/docs">{text.apiReference}</a>{" "}
         <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">

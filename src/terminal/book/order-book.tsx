@@ -3,12 +3,13 @@ import { useEffect, useRef } from "preact/hooks";
 import { fillPrice } from "../order-form/form-state.ts";
 import { openOrders } from "../state/account.ts";
 import { isLive } from "../state/connection.ts";
-import { forgetPaint, paintNext, setText } from "../state/frame.ts";
+import { forgetPaint, MARKET_PACE_MS, paintNext, setText } from "../state/frame.ts";
 import { book, bookRepairs, isBookVerified, onBook } from "../state/market-feed.ts";
 import { instrument, priceDecimals, quantityDecimals, symbol, ticker } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { fixed } from "../text/format.ts";
+import { LevelHead } from "./level-head.tsx";
 import { groupLevels, groupSteps, type Row } from "./levels.ts";
 
 /**
@@ -23,10 +24,12 @@ const MOST_ROWS = 40;
 
 /** Index in the list of steps. */
 const stepIndex = signal(0);
-const steps = computed(() => {
+/** As a text, so that what shows the steps is drawn only when they change. */
+const stepsText = computed(() => {
   const price = Math.round(Number(ticker.value?.markPrice ?? 0) / 1000) * 1000;
-  return groupSteps(Number(instrument.value?.tickSize ?? 0.1), price || Number(ticker.value?.markPrice ?? 0));
+  return groupSteps(Number(instrument.value?.tickSize ?? 0.1), price || Number(ticker.value?.markPrice ?? 0)).join();
 });
+const steps = computed(() => stepsText.value.split(",").map(Number));
 const step = computed(() => steps.value[Math.min(stepIndex.value, steps.value.length - 1)] ?? 1);
 
 interface Cells {
@@ -121,26 +124,9 @@ export function OrderBook() {
       <header class="panel-head">
         <h2>{text.orderBook}</h2>
         <Verified />
-        <select
-          class="bare"
-          aria-label={text.grouping}
-          value={Math.min(stepIndex.value, steps.value.length - 1)}
-          onChange={(event) => {
-            stepIndex.value = Number(event.currentTarget.value);
-          }}
-        >
-          {steps.value.map((each, index) => (
-            <option value={index}>{each}</option>
-          ))}
-        </select>
+        <Grouping />
       </header>
-      <div class="level-head" aria-hidden="true">
-        <span>{text.price}</span>
-        <span>
-          {text.size} ({instrument.value?.baseAsset ?? ""})
-        </span>
-        <span>{text.total}</span>
-      </div>
+      <LevelHead last={text.total} />
       <div class="book-body" ref={body}>
         <div class="asks" ref={asks} role="group" aria-label={text.asks} />
         <div class="spread">
@@ -150,6 +136,23 @@ export function OrderBook() {
         <div class="bids" ref={bids} role="group" aria-label={text.bids} />
       </div>
     </section>
+  );
+}
+
+function Grouping() {
+  return (
+    <select
+      class="bare"
+      aria-label={text.grouping}
+      value={Math.min(stepIndex.value, steps.value.length - 1)}
+      onChange={(event) => {
+        stepIndex.value = Number(event.currentTarget.value);
+      }}
+    >
+      {steps.value.map((each, index) => (
+        <option value={index}>{each}</option>
+      ))}
+    </select>
   );
 }
 
@@ -166,10 +169,11 @@ function LastPrice() {
 
 function Verified() {
   const isRight = isBookVerified.value && isLive.value;
-  const hint = text.verifiedHint(bookRepairs.value);
+  const repairs = bookRepairs.value;
   return (
-    <span class={`mark ${isRight ? "up" : "muted"}`} title={hint}>
+    <span class={`mark ${isRight ? "up" : "muted"}`} title={text.verifiedHint(repairs)}>
       {isRight ? text.verified : text.checking}
+      {repairs > 0 && <span class="sub inline"> · {text.repaired(repairs)}</span>}
     </span>
   );
 }
@@ -194,7 +198,7 @@ function runBook(body: HTMLElement, asks: Side, bids: Side, spread: HTMLElement)
     paintNext(paint);
   });
   resize.observe(body);
-  const stop = onBook(() => paintNext(paint));
+  const stop = onBook(() => paintNext(paint, MARKET_PACE_MS));
   const stopSettings = effect(() => {
     void [step.value, openOrders.value];
     paintNext(paint);

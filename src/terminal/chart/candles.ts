@@ -1,15 +1,19 @@
 import type { Kline, KlinesQuery } from "../../client/types.ts";
 import { Feed, publicClient } from "../state/connection.ts";
+import { DAY_MS, type Traded } from "./formulas.ts";
 
 /** Candles of one market and interval: the latest ones, older ones on demand, and the current one as it grows. */
 
 export type Interval = KlinesQuery["interval"];
+export type PriceType = NonNullable<KlinesQuery["priceType"]>;
 export const INTERVALS: readonly Interval[] = [
   ...(["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h"] as const),
   ...(["6h", "8h", "12h", "1d", "3d", "1w", "1M"] as const),
 ];
 
 const PAGE = 500;
+/** A page that stays open forgets as many old candles as it has gained. Scrolling back reads them again. */
+const MOST_ADDED = 2000;
 /** A chart of fewer candles of a minute shows seconds at first: a young market would have a handful of bars. */
 const FEW_MINUTES = 30;
 
@@ -21,6 +25,46 @@ export async function firstInterval(symbol: string): Promise<Interval> {
   } catch {
     return "1m";
   }
+}
+
+/** Candles of a day or more begin at midnight UTC in every time zone. */
+export const isDaily = (interval: Interval): boolean => /[dwM]$/.test(interval);
+
+/** Mark and index prices have candles from a minute on. */
+export const hasOverlays = (interval: Interval): boolean => interval !== "1s";
+
+const STEPS = [
+  ["1h", 3_600_000],
+  ["1m", 60_000],
+  ["1s", 1_000],
+] as const;
+
+/** Sums up trades from midnight UTC until `timeMs`, a whole second: by hours, then by minutes, then by seconds. */
+export async function tradedOfDay(symbol: string, timeMs: number): Promise<Traded> {
+  const sum = { turnover: 0, volume: 0 };
+  let startTime = timeMs - (timeMs % DAY_MS);
+  for (const [interval, stepMs] of STEPS) {
+    const end = timeMs - (timeMs % stepMs);
+    if (end === startTime) continue;
+    const { data } = await publicClient.klines({ symbol, interval, startTime, endTime: end - 1, limit: 60 });
+    for (const { turnover, volume } of data) {
+      sum.turnover += Number(turnover);
+      sum.volume += Number(volume);
+    }
+    startTime = end;
+  }
+  return sum;
+}
+
+/** The index of the candle that a time belongs to; -1 when it is before the first one. `all`: oldest first. */
+export function indexAt(all: readonly Kline[], timeMs: number): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((all[middle]?.openTime ?? 0) <= timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
 }
 
 export interface CandleHandlers {
@@ -35,15 +79,19 @@ export class Candles {
   readonly all: Kline[] = [];
   private readonly symbol: string;
   private readonly interval: Interval;
+  private readonly priceType: PriceType;
   private readonly handlers: CandleHandlers;
   private feed: Feed | null = null;
   private isClosed = false;
   private isLoading = false;
   private hasAll = false;
+  /** Candles that have begun since the page last forgot some. */
+  private addedCount = 0;
 
-  constructor(symbol: string, interval: Interval, handlers: CandleHandlers) {
+  constructor(symbol: string, interval: Interval, priceType: PriceType, handlers: CandleHandlers) {
     this.symbol = symbol;
     this.interval = interval;
+    this.priceType = priceType;
     this.handlers = handlers;
     void this.open();
   }
@@ -73,14 +121,15 @@ export class Candles {
   }
 
   private query(): KlinesQuery {
-    return { symbol: this.symbol, interval: this.interval, limit: PAGE };
+    const { symbol, interval, priceType } = this;
+    return { symbol, interval, priceType, limit: PAGE };
   }
 
   private async open(): Promise<void> {
-    const { symbol, interval } = this;
+    const { symbol, interval, priceType } = this;
     await this.load();
     if (this.isClosed) return;
-    this.feed = new Feed(publicClient, [{ channel: "klines", symbol, interval, priceType: "LAST" }], (message) => {
+    this.feed = new Feed(publicClient, [{ channel: "klines", symbol, interval, priceType }], (message) => {
       if (message.channel !== "klines") return;
       // After a lost connection candles may be missing in between.
       const last = this.all.at(-1);
@@ -113,7 +162,16 @@ export class Candles {
     const last = this.all.at(-1);
     if (last !== undefined && candle.openTime < last.openTime) return;
     if (last !== undefined && candle.openTime === last.openTime) this.all[this.all.length - 1] = candle;
-    else this.all.push(candle);
+    else this.add(candle);
     this.handlers.onUpdate(candle);
+  }
+
+  private add(candle: Kline): void {
+    this.all.push(candle);
+    if (++this.addedCount < MOST_ADDED) return;
+    this.all.splice(0, this.addedCount);
+    this.addedCount = 0;
+    this.hasAll = false;
+    this.handlers.onLoad(this.all);
   }
 }

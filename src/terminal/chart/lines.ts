@@ -1,15 +1,17 @@
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import type { AutoscaleInfo, IChartApi, IPriceLine, ISeriesApi, ISeriesPrimitive, Time } from "lightweight-charts";
 import type { Order } from "../../client/types.ts";
 import { amending } from "../dialogs/amend.tsx";
 import { openOrders, positions } from "../state/account.ts";
 import { paintNext, setText } from "../state/frame.ts";
-import { instrument, priceDecimals, symbol } from "../state/markets.ts";
-import { settings } from "../state/settings.ts";
+import { instrument, priceDecimals, symbol, ticker } from "../state/markets.ts";
+import { look, settings } from "../state/settings.ts";
+import { announcement } from "../state/toasts.ts";
 import { amendOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fromNumber } from "../text/decimal.ts";
 import { fixed } from "../text/format.ts";
+import { themeColor } from "./theme.ts";
 
 /**
  * Lines across the chart: the account's orders, its entry price and its liquidation price. Each order has a handle that
@@ -25,9 +27,6 @@ interface Line {
   readonly order: Order | null;
 }
 
-const variable = (name: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
 /** The price that a drag changes. A trailing stop follows the market by itself. */
 const moves = (order: Order): "triggerPrice" | "price" | null => {
   if (order.callbackRate !== null) return null;
@@ -36,6 +35,10 @@ const moves = (order: Order): "triggerPrice" | "price" | null => {
 
 /** How far from the candles a line may be to be shown, as a share of the price. */
 const SHOWN_WITHIN = 0.005;
+const LIQUIDATION = "liquidation";
+const fitsOrders = computed(() => settings.value.fitsOrders);
+/** Ticks that a key moves a line by; ten times as many with Shift. */
+const STEPS: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowDown: -1, PageUp: 100, PageDown: -100 };
 /** Less is a click. */
 const DRAG_FROM_PX = 4;
 
@@ -51,6 +54,8 @@ export class ChartLines {
   private readonly layer = document.createElement("div");
   private readonly shown = new Map<string, Shown>();
   private readonly stop: () => void;
+  private readonly stopFit: () => void;
+  private fits = false;
   private dragged: { key: string; price: number } | null = null;
 
   constructor(chart: IChartApi, series: ISeriesApi<"Candlestick">, host: HTMLElement) {
@@ -59,28 +64,42 @@ export class ChartLines {
     this.layer.className = "handles";
     host.append(this.layer);
     // The library tells of no change of the price scale, but it has each primitive update its views at every change.
-    const primitive: ISeriesPrimitive<Time> = { updateAllViews: () => paintNext(this.place) };
+    const primitive: ISeriesPrimitive<Time> = {
+      updateAllViews: () => {
+        if (this.layer.firstChild !== null) paintNext(this.place);
+      },
+    };
     series.attachPrimitive(primitive);
     series.applyOptions({ autoscaleInfoProvider: (candles: () => AutoscaleInfo | null) => this.withLines(candles()) });
     this.stop = effect(() => {
-      void settings.value.theme;
+      void look.value;
       this.show(wanted());
+    });
+    this.stopFit = effect(() => {
+      this.fits = fitsOrders.value;
+      // A scale that was dragged by hand fits again.
+      chart.priceScale("right").applyOptions({ autoScale: true });
     });
   }
 
   close(): void {
     this.stop();
+    this.stopFit();
     this.layer.remove();
   }
 
-  /** The price scale shows lines near the candles, too. One far away would flatten the candles. */
+  /**
+   * The price scale shows lines near the candles, too. Those far away would flatten the candles, so they are shown on
+   * demand. The liquidation price may be near 0: it never is.
+   */
   private withLines(info: AutoscaleInfo | null): AutoscaleInfo | null {
     if (info === null || info.priceRange === null) return info;
     let { minValue, maxValue } = info.priceRange;
     const reach = maxValue * SHOWN_WITHIN;
     const [least, most] = [minValue - reach, maxValue + reach];
-    for (const { line } of this.shown.values()) {
-      if (line.price < least || line.price > most) continue;
+    for (const [key, { line }] of this.shown) {
+      const isFitted = this.fits && key !== LIQUIDATION;
+      if (!isFitted && (line.price < least || line.price > most)) continue;
       minValue = Math.min(minValue, line.price);
       maxValue = Math.max(maxValue, line.price);
     }
@@ -134,7 +153,10 @@ export class ChartLines {
     const end = (event: PointerEvent): void => {
       startY = null;
       if (event.type === "pointercancel") this.dragged = null;
-      else if (this.dragged !== null) void this.drop();
+      else if (this.dragged !== null) {
+        this.dropped = true;
+        void this.drop();
+      }
       this.show(wanted());
     };
     handle.addEventListener("pointerup", end);
@@ -148,12 +170,45 @@ export class ChartLines {
       if (!wasDragged) amending.value = this.shown.get(key)?.line.order ?? null;
       wasDragged = false;
     });
+    handle.addEventListener("keydown", (event) => {
+      if (!this.press(key, event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    handle.addEventListener("blur", () => this.cancel(key));
     this.layer.append(handle);
     return handle;
   }
 
+  /** Moves the line by keyboard. Returns whether the key was one for it. */
+  private press(key: string, event: KeyboardEvent): boolean {
+    const line = this.shown.get(key)?.line;
+    const tick = Number(instrument.peek()?.tickSize);
+    const isMoved = this.dragged?.key === key;
+    const steps = STEPS[event.key];
+    if (event.key === "Escape" && isMoved) this.cancel(key);
+    else if (event.key === "Enter" && isMoved) void this.drop();
+    else if (steps !== undefined && line?.order != null && moves(line.order) !== null && !this.isSending) {
+      const from = isMoved ? (this.dragged?.price ?? line.price) : line.price;
+      const to = Math.round(from / tick + steps * (event.shiftKey ? 10 : 1)) * tick;
+      if (to <= 0) return true;
+      this.drag(key, to);
+      announcement.value = fixed(to, priceDecimals.peek());
+    } else return false;
+    return true;
+  }
+
+  /** The line goes back to its order's price. */
+  private cancel(key: string): void {
+    if (this.dragged?.key !== key || this.isSending) return;
+    this.dragged = null;
+    this.show(wanted());
+  }
+
   /** Whether the last press of a handle moved it: no click follows then. */
   private dropped = false;
+  /** While a drop is sent, nothing else moves. */
+  private isSending = false;
 
   private drag(key: string, price: number): void {
     const shown = this.shown.get(key);
@@ -169,10 +224,12 @@ export class ChartLines {
     const order = dragged === null ? null : this.shown.get(dragged.key)?.line.order;
     const tick = instrument.peek()?.tickSize;
     const field = order == null ? null : moves(order);
-    this.dropped = true;
-    if (dragged === null || order == null || tick === undefined || field === null) return;
-    await amendOrder(order, { [field]: fromNumber(dragged.price, tick, "NEAREST") });
-    // Whatever the exchange said, the line shows the order as it is.
+    if (dragged !== null && order != null && tick !== undefined && field !== null && !this.isSending) {
+      this.isSending = true;
+      await amendOrder(order, { [field]: fromNumber(dragged.price, tick, "NEAREST") });
+      this.isSending = false;
+    }
+    // After any answer of the exchange the line shows the order as it is.
     this.dragged = null;
     this.show(wanted());
   }
@@ -180,38 +237,61 @@ export class ChartLines {
   /** Puts each handle beside its line. */
   private readonly place = (): void => {
     const axis = this.chart.priceScale("right").width();
+    const height = this.chart.panes()[0]?.getHeight() ?? 0;
     for (const [key, { line, handle }] of this.shown) {
       if (handle === null) continue;
       const price = this.dragged?.key === key ? this.dragged.price : line.price;
       const y = this.series.priceToCoordinate(price);
-      handle.hidden = y === null || y < 0 || y > this.layer.clientHeight - 26;
+      handle.hidden = y === null || y < 0 || y > height;
       if (y !== null) handle.style.transform = `translate(${-axis - 8}px, ${Math.round(y) - 10}px)`;
     }
   };
+}
+
+/** The library draws each line with its label at each change of a price: a thousand orders took all of a core. */
+const MOST_ORDERS = 50;
+/** Changes with each move of the mark by about a fifth of a percent. */
+const around = computed(() => Math.round(500 * Math.log(Number(ticker.value?.markPrice ?? 1))));
+
+/** The orders with a price in the market; of many those nearest to the mark. */
+function nearestOrders(name: string): { readonly order: Order; readonly price: number }[] {
+  const all: { order: Order; price: number }[] = [];
+  for (const order of openOrders.value) {
+    const price = moves(order) === "price" ? order.price : order.triggerPrice;
+    if (order.symbol === name && price !== null) all.push({ order, price: Number(price) });
+  }
+  if (all.length <= MOST_ORDERS) return all;
+  void around.value;
+  const mark = Number(ticker.peek()?.markPrice ?? 0);
+  return all.sort((a, b) => Math.abs(a.price - mark) - Math.abs(b.price - mark)).slice(0, MOST_ORDERS);
 }
 
 function wanted(): Map<string, Line> {
   const lines = new Map<string, Line>();
   const name = symbol.value;
   const asset = instrument.value?.baseAsset ?? "";
-  for (const order of openOrders.value) {
-    const price = moves(order) === "price" ? order.price : order.triggerPrice;
-    if (order.symbol !== name || price === null) continue;
-    const color = variable(order.side === "BUY" ? "up" : "down");
+  for (const { order, price } of nearestOrders(name)) {
+    const color = themeColor(order.side === "BUY" ? "up" : "down");
     const size = order.closePosition ? "" : ` ${order.remainingQuantity} ${asset}`;
     const style = order.status === "UNTRIGGERED" ? 1 : 2;
     const title = `${text.kinds[order.type]}${size}`;
-    lines.set(`order ${order.orderId}`, { price: Number(price), color, style, title, order });
+    lines.set(`order ${order.orderId}`, { price, color, style, title, order });
   }
   const position = positions.value.find((each) => each.symbol === name);
   if (position?.entryPrice != null) {
     const side = position.side === "SHORT" ? text.short : text.long;
     const title = `${side} ${position.size} ${asset}`;
-    lines.set("entry", { price: Number(position.entryPrice), color: variable("accent"), style: 0, title, order: null });
+    lines.set("entry", {
+      price: Number(position.entryPrice),
+      color: themeColor("accent"),
+      style: 0,
+      title,
+      order: null,
+    });
   }
   if (position?.liquidationPrice != null) {
     const price = Number(position.liquidationPrice);
-    lines.set("liquidation", { price, color: variable("warn"), style: 2, title: text.liquidationShort, order: null });
+    lines.set(LIQUIDATION, { price, color: themeColor("warn"), style: 2, title: text.liquidationShort, order: null });
   }
   return lines;
 }

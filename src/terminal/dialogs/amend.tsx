@@ -1,12 +1,14 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { PerpdError } from "../../client/error.ts";
+import { PerpdError } from "../../client/error.ts";
 import type { Order, OrderChanges } from "../../client/types.ts";
+import { instruments } from "../state/markets.ts";
 import { amendOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
+import { readDecimal } from "../text/refusals.ts";
 import { Dialog } from "./dialog.tsx";
+import { Refused } from "./refused.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** The order whose dialog is open. */
@@ -14,7 +16,7 @@ export const amending = signal<Order | null>(null);
 
 type Field = "price" | "triggerPrice" | "quantity" | "displayQuantity";
 
-/** What of an order can be amended: see docs/trading/orders.md. */
+/** The fields of an order that can be amended: see docs/trading/orders.md. */
 function fieldsOf(order: Order): Field[] {
   const isWaiting = order.status === "UNTRIGGERED";
   const fields: Field[] = [];
@@ -23,6 +25,14 @@ function fieldsOf(order: Order): Field[] {
   if (!order.closePosition && order.parentOrderId === null) fields.push("quantity");
   if (order.displayQuantity !== null && !isWaiting) fields.push("displayQuantity");
   return fields;
+}
+
+function limitsOf({ symbol }: Order, field: Field): { step: string; most?: string } {
+  const market = instruments.peek().find((each) => each.symbol === symbol);
+  if (market === undefined) return { step: "0.000000000001" };
+  return field === "price" || field === "triggerPrice"
+    ? { step: market.tickSize, most: market.maxPrice }
+    : { step: market.stepSize, most: market.maxQuantity };
 }
 
 export function AmendDialog() {
@@ -34,13 +44,16 @@ function AmendForm({ order }: { order: Order }) {
   const fields = fieldsOf(order);
   const [typed, setTyped] = useState(() => Object.fromEntries(fields.map((field) => [field, order[field] ?? ""])));
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
+  // A trigger that is reached already is answered as a fault of the order.
+  const at = refusal?.code === "WOULD_TRIGGER" ? "triggerPrice" : (refusal?.field as Field);
   const close = (): void => {
     amending.value = null;
   };
   const send = async (): Promise<void> => {
     const changes: Record<string, string> = {};
     for (const field of fields) {
-      const value = cleanDecimal(typed[field] ?? "") ?? typed[field] ?? "";
+      const value = readDecimal(field, typed[field] ?? "", limitsOf(order, field));
+      if (value instanceof PerpdError) return setRefusal(value);
       if (value !== order[field]) changes[field] = value;
     }
     if (Object.keys(changes).length === 0) return close();
@@ -60,11 +73,12 @@ function AmendForm({ order }: { order: Order }) {
           <TextField
             label={text.amendFields[field]}
             value={typed[field] ?? ""}
-            refusal={refusal?.field === field ? refusal : null}
+            refusal={at === field ? refusal : null}
             onChange={(value) => setTyped({ ...typed, [field]: value })}
           />
         ))}
         <p class="note">{text.amendHint}</p>
+        {!fields.includes(at) && <Refused refusal={refusal} fields={[]} />}
         <button type="submit" class="big accent">
           {text.amend}
         </button>

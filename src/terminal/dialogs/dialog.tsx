@@ -11,12 +11,15 @@ export function Dialog(props: { title: string; isWide?: boolean; onClose: () => 
   useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement as HTMLElement | null;
+    // The row of a position that the dialog closes may be gone at the end.
+    const around = before?.parentElement?.closest<HTMLElement>("[tabindex]");
     dialog?.showModal();
     // The button that closes it comes first, and is seldom wanted first.
     dialog?.querySelector<HTMLElement>("form input, form [type=submit]")?.focus();
     return () => {
       dialog?.close();
       before?.focus();
+      if (document.activeElement !== before) around?.focus();
     };
   }, []);
   return (

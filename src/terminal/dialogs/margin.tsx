@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import type { PerpdError } from "../../client/error.ts";
+import { PerpdError } from "../../client/error.ts";
 import type { Position } from "../../client/types.ts";
 import { moveMargin } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal } from "../text/decimal.ts";
 import { price as showPrice, usd } from "../text/format.ts";
+import { readDecimal } from "../text/refusals.ts";
+import { Choice } from "./choice.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TextField } from "./text-field.tsx";
 
@@ -17,7 +18,8 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
   const [reference] = useState(() => crypto.randomUUID());
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const send = async (): Promise<void> => {
-    const value = cleanDecimal(amount) ?? amount.trim();
+    const value = readDecimal("amount", amount, { step: "0.000001", tooFine: text.accountDialogs.tooFine });
+    if (value instanceof PerpdError) return setRefusal(value);
     const refused = await moveMargin(position.symbol, isRemoval ? `-${value}` : value, reference);
     setRefusal(refused);
     if (refused === null) onClose();
@@ -30,20 +32,14 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
           void send();
         }}
       >
-        <div class="sides" role="radiogroup" aria-label={text.marginTitle(position.symbol)}>
-          {[false, true].map((each) => (
-            <label class="side" data-on={isRemoval === each || undefined}>
-              <input
-                type="radio"
-                name="direction"
-                class="hidden"
-                checked={isRemoval === each}
-                onChange={() => setRemoval(each)}
-              />
-              {each ? text.removeMargin : text.addMargin}
-            </label>
-          ))}
-        </div>
+        <Choice
+          name="direction"
+          label={text.marginTitle(position.symbol)}
+          options={[false, true]}
+          value={isRemoval}
+          textOf={(each) => (each ? text.removeMargin : text.addMargin)}
+          onChoose={setRemoval}
+        />
         <dl class="pairs flat">
           <div>
             <dt>{text.margin}</dt>
@@ -55,7 +51,7 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
           </div>
         </dl>
         <TextField label={text.amount} value={amount} unit="USDC" refusal={refusal} onChange={setAmount} />
-        <button type="submit" class="big accent" disabled={amount.trim() === ""}>
+        <button type="submit" class="big accent">
           {isRemoval ? text.removeMargin : text.addMargin}
         </button>
       </form>

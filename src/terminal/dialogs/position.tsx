@@ -1,15 +1,18 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { PerpdError } from "../../client/error.ts";
+import { PerpdError } from "../../client/error.ts";
 import type { NewOrder, Order, Position } from "../../client/types.ts";
 import { openOrders, pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, instruments } from "../state/markets.ts";
 import { amendOrder, cancelOrder, closePosition, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal, times } from "../text/decimal.ts";
+import { times } from "../text/decimal.ts";
 import { price as showPrice, signed } from "../text/format.ts";
+import { readDecimal } from "../text/refusals.ts";
+import { Choice } from "./choice.tsx";
 import { Dialog } from "./dialog.tsx";
 import { MarginDialog } from "./margin.tsx";
+import { Refused } from "./refused.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** The dialogs of a position: close a part of it, and protect it by a take-profit and a stop-loss. */
@@ -32,18 +35,28 @@ export function PositionDialogs() {
   return open.which === "CLOSE" ? <CloseDialog position={position} /> : <ProtectDialog position={position} />;
 }
 
+/** An optional price; "" when the field is empty. */
+function priceOf(symbol: string, field: string, typed: string): string | PerpdError {
+  const market = instruments.peek().find((each) => each.symbol === symbol);
+  return readDecimal(field, typed, { step: market?.tickSize ?? "0.1", most: market?.maxPrice, isOptional: true });
+}
+
 const SHARES = [25, 50, 75, 100] as const;
 
 function CloseDialog({ position }: { position: Position }) {
-  const [share, setShare] = useState<number>(100);
+  const [share, setShare] = useState<(typeof SHARES)[number]>(100);
   const [price, setPrice] = useState("");
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const { symbol, size } = position;
   const step = instruments.value.find((each) => each.symbol === symbol)?.stepSize ?? "0.001";
   const quantity = share === 100 ? size : times(size, share / 100, step);
   const send = async (): Promise<void> => {
-    const limit = price.trim() === "" ? {} : { price: cleanDecimal(price) ?? price };
-    const refused = await closePosition(symbol, { ...(share !== 100 && { quantity }), ...limit });
+    const limit = priceOf(symbol, "price", price);
+    if (limit instanceof PerpdError) return setRefusal(limit);
+    const refused = await closePosition(symbol, {
+      ...(share !== 100 && { quantity }),
+      ...(limit !== "" && { price: limit }),
+    });
     setRefusal(refused);
     if (refused === null) close();
   };
@@ -55,20 +68,15 @@ function CloseDialog({ position }: { position: Position }) {
           void send();
         }}
       >
-        <div class="sides four" role="radiogroup" aria-label={text.shareToClose}>
-          {SHARES.map((each) => (
-            <label class="side" data-on={share === each || undefined}>
-              <input
-                type="radio"
-                name="share"
-                class="hidden"
-                checked={share === each}
-                onChange={() => setShare(each)}
-              />
-              {each}%
-            </label>
-          ))}
-        </div>
+        <Choice
+          name="share"
+          label={text.shareToClose}
+          groupClass="four"
+          options={SHARES}
+          value={share}
+          textOf={(each) => `${each}%`}
+          onChoose={setShare}
+        />
         <TextField
           label={text.limitPrice}
           value={price}
@@ -76,6 +84,7 @@ function CloseDialog({ position }: { position: Position }) {
           refusal={refusal?.field === "price" ? refusal : null}
           onChange={setPrice}
         />
+        <Refused refusal={refusal} fields={["price"]} />
         <dl class="pairs flat">
           <div>
             <dt>{text.quantityToClose}</dt>
@@ -97,7 +106,7 @@ function CloseDialog({ position }: { position: Position }) {
 }
 
 /** The order that closes the whole position at a trigger, if there is one. */
-const guardOf = (symbol: string, type: Order["type"]): Order | undefined =>
+export const guardOf = (symbol: string, type: Order["type"]): Order | undefined =>
   openOrders.value.find((each) => each.symbol === symbol && each.type === type && each.closePosition);
 
 const GUARDS = [
@@ -106,10 +115,9 @@ const GUARDS = [
 ] as const;
 
 /** Places, amends or cancels one of the two orders. Returns the refusal. */
-async function setGuard(position: Position, type: NewOrder["type"], typed: string): Promise<PerpdError | null> {
+async function setGuard(position: Position, type: NewOrder["type"], triggerPrice: string): Promise<PerpdError | null> {
   const { symbol } = position;
   const existing = guardOf(symbol, type);
-  const triggerPrice = cleanDecimal(typed) ?? typed.trim();
   if (triggerPrice === "") return existing === undefined ? null : cancelOrder(existing);
   if (existing !== undefined)
     return existing.triggerPrice === triggerPrice ? null : amendOrder(existing, { triggerPrice });
@@ -123,8 +131,12 @@ function ProtectDialog({ position }: { position: Position }) {
   const [typed, setTyped] = useState(() => GUARDS.map(({ type }) => guardOf(symbol, type)?.triggerPrice ?? ""));
   const [refusals, setRefusals] = useState<(PerpdError | null)[]>([null, null]);
   const send = async (): Promise<void> => {
+    const prices = typed.map((each) => priceOf(symbol, "triggerPrice", each));
+    if (prices.some((each) => each instanceof PerpdError))
+      return setRefusals(prices.map((each) => (each instanceof PerpdError ? each : null)));
     const results: (PerpdError | null)[] = [];
-    for (const [index, { type }] of GUARDS.entries()) results.push(await setGuard(position, type, typed[index] ?? ""));
+    for (const [index, { type }] of GUARDS.entries())
+      results.push(await setGuard(position, type, String(prices[index])));
     setRefusals(results);
     if (results.every((each) => each === null)) close();
   };

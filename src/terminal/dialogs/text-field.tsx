@@ -42,7 +42,15 @@ export function TextField(props: {
         <p class="note bad" id={`${id}-note`}>
           {refusalText(refusal)}{" "}
           {nearestOf(refusal).map((each) => (
-            <button type="button" class="link" onClick={() => onChange(each)}>
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                onChange(each);
+                // The button goes with the refusal.
+                document.getElementById(id)?.focus();
+              }}
+            >
               {text.use(each)}
             </button>
           ))}

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
+import { Toasts } from "../dialogs/toasts.tsx";
 import { set, settings } from "../state/settings.ts";
-import { announcement, dismiss, toasts } from "../state/toasts.ts";
 import { text } from "../text/catalogue.ts";
 import { clock } from "../text/format.ts";
 import { ActionDialog } from "./actions.tsx";
@@ -22,7 +22,7 @@ export function Console() {
         {isSignedIn ? <Panels /> : <SignIn />}
       </main>
       {isSignedIn && <ActionDialog />}
-      <Messages />
+      <Toasts />
     </div>
   );
 }
@@ -139,26 +139,5 @@ function SignIn() {
         </button>
       </form>
     </section>
-  );
-}
-
-function Messages() {
-  return (
-    <>
-      <p class="hidden" role="status" aria-live="polite">
-        {announcement.value}
-      </p>
-      <section class="toasts" aria-label={text.notifications}>
-        {toasts.value.map(({ key, tone, title, detail }) => (
-          <div key={key} class={`toast ${tone}`}>
-            <strong>{title}</strong>
-            <span>{detail}</span>
-            <button type="button" class="icon" aria-label={text.close} onClick={() => dismiss(key)}>
-              ✕
-            </button>
-          </div>
-        ))}
-      </section>
-    </>
   );
 }

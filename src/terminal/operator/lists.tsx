@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { Insurance, PublicTrade } from "../../client/types.ts";
+import { type ChartData, type Line, LineChart } from "../plots/line-chart.tsx";
 import { type Column, Table } from "../tables/table.tsx";
 import { dayAndClock, signed, tone, usd, words } from "../text/format.ts";
-import { Chart, type ChartData, type Line } from "./chart.tsx";
 import { columns, sampleCount, times } from "./samples.ts";
 import { type ActKind, actKind, acts, chooseActs, insurance, liquidations, type OperatorAct } from "./session.ts";
 import { texts } from "./texts.ts";
@@ -57,9 +57,10 @@ export function Rates() {
     <Panel name={texts.rates} class="rates">
       <div class="charts">
         {CHARTS.map(({ title, lines }) => (
-          <Chart
+          <LineChart
             title={title}
             lines={lines}
+            isFromZero
             read={() => ({
               times: sampleCount.value < 0 ? [] : times,
               values: lines.map((line) => columns[line.figure]),
@@ -109,7 +110,7 @@ export function Fund() {
     >
       {fund !== null && fund.data.length > 0 && (
         <div class="charts">
-          <Chart
+          <LineChart
             title={texts.fundChart}
             lines={[MONEY]}
             isStepped

@@ -22,6 +22,7 @@ export interface Reading {
   readonly memoryBytes: number | null;
   readonly historyLag: number | null;
   readonly hasDiskRoom: boolean | null;
+  readonly diskFreeBytes: number | null;
   readonly logLinesDropped: number | null;
 }
 
@@ -39,6 +40,7 @@ export function readingOf(text: string, at: number, roundTripMs: number): Readin
     memoryBytes: value("process_resident_memory_bytes"),
     historyLag: value("perpd_history_lag_transactions"),
     hasDiskRoom: room === null ? null : room === 1,
+    diskFreeBytes: value("perpd_disk_free_bytes"),
     logLinesDropped: value("perpd_log_lines_dropped"),
   };
 }

@@ -69,6 +69,7 @@ export function signOut(reason: string | null = null): void {
     client.value = null;
     refusedToken.value = reason;
     audit.value = null;
+    acts.value = [];
   });
 }
 

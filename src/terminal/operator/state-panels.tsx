@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Audit } from "../../client/types.ts";
 import { clock, countdown, fixed, usd, words } from "../text/format.ts";
 import { refusalText } from "../text/refusals.ts";
+import type { Reading } from "./metrics.ts";
 import { audit, client, health, reading, staleReason } from "./session.ts";
 import { texts } from "./texts.ts";
 
@@ -20,8 +21,15 @@ const Pairs = (props: { rows: readonly (readonly [name: string, value: Component
 );
 
 const MIB = 2 ** 20;
+const GIB = 2 ** 30;
 const count = (value: number | null | undefined): string => (value == null ? texts.none : fixed(value, 0));
 const badIf = (isBad: boolean): string => (isBad ? "down" : "");
+
+function diskText(now: Reading | null): string {
+  if (now === null || now.hasDiskRoom === null) return texts.none;
+  const free = now.diskFreeBytes === null ? "" : texts.free(`${fixed(now.diskFreeBytes / GIB, 1)} GiB`);
+  return now.hasDiskRoom ? free || texts.diskRoom : [texts.diskFull, free].filter(Boolean).join(". ");
+}
 
 export function HealthPanel() {
   const state = health.value;
@@ -56,11 +64,7 @@ export function HealthPanel() {
           )}
           <Pairs
             rows={[
-              [
-                texts.disk,
-                now?.hasDiskRoom === false ? texts.diskFull : texts.diskRoom,
-                badIf(now?.hasDiskRoom === false),
-              ],
+              [texts.disk, diskText(now), badIf(now?.hasDiskRoom === false)],
               [texts.withdrawals, state.solvent ? texts.open : texts.gated, badIf(!state.solvent)],
               [texts.rebuilds, count(state.rebuilds), badIf(state.rebuilds > 0)],
               [texts.historyLag, now?.historyLag == null ? texts.none : texts.transactions(count(now.historyLag))],

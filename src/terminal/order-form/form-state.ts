@@ -1,16 +1,35 @@
 import { computed, effect, signal } from "@preact/signals";
 import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
-import type { MaxOrderSize, NewOrder, TriedOrder } from "../../client/types.ts";
+import type { NewOrder, TriedOrder } from "../../client/types.ts";
 import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
 import { askFirst } from "../state/confirmation.ts";
+import { marginSetting } from "../state/leverage.ts";
+import { book } from "../state/market-feed.ts";
 import { instrument, symbol, ticker } from "../state/markets.ts";
+import { panel } from "../state/panel.ts";
+import { toast } from "../state/toasts.ts";
 import { obstacle, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { fromNumber } from "../text/decimal.ts";
-import { type Built, buildOrder, type Draft, EMPTY_DRAFT, type Field, referencePrice } from "./draft.ts";
+import { cleanDecimal, fromNumber } from "../text/decimal.ts";
+import { nearestOf } from "../text/refusals.ts";
+import {
+  type Built,
+  buildOrder,
+  type Draft,
+  EMPTY_DRAFT,
+  type Field,
+  hasPrice,
+  isByRisk,
+  isImmediate,
+  isMatched,
+  perUnit,
+  referencePrice,
+  timeInForceOf,
+  unitOf,
+} from "./draft.ts";
 
-/** What the order form holds, and what the engine says about it before it is sent. */
+/** The content of the order form, and the engine's answer about it before it is sent. */
 
 export const draft = signal<Draft>(EMPTY_DRAFT);
 
@@ -19,26 +38,45 @@ export function change(fields: Partial<Draft>): void {
   refusal.value = null;
 }
 
+/** Puts it into the form and goes to a field of it. Panel and field may appear with the change. */
+export function changeAndGo(fields: Partial<Draft>, id: string): void {
+  panel.value = "trade";
+  change(fields);
+  setTimeout(() => document.getElementById(id)?.focus(), 0);
+}
+
 /** A click on a price of the book or of the chart. */
 export function fillPrice(price: string): void {
   const { kind } = draft.peek();
   if (kind === "STOP_MARKET" || kind === "TAKE_PROFIT_MARKET") change({ triggerPrice: price });
   else if (kind === "TRAILING_STOP_MARKET") change({ activationPrice: price });
-  else change({ price, kind: kind === "MARKET" ? "LIMIT" : kind });
+  else change({ price, priceMatch: "", kind: kind === "MARKET" ? "LIMIT" : kind });
 }
 
-/** The price at which an order of this side would trade now. 0 when there is none. */
+/** The price at which the draft would trade or rest now, if it has none of its own. 0 when there is none. */
 export const marketPrice = computed(() => {
+  const { side, priceMatch } = draft.value;
   const now = ticker.value;
-  const { side } = draft.value;
-  return Number((side === "BUY" ? now?.askPrice : now?.bidPrice) ?? now?.markPrice ?? 0);
+  const level = isMatched(draft.value) ? levelPrice(side, priceMatch) : null;
+  return Number(level ?? (side === "BUY" ? now?.askPrice : now?.bidPrice) ?? now?.markPrice ?? 0);
 });
+
+/** The price of the level that a priceMatch names: "QUEUE_5" is the fifth of the order's own side. */
+function levelPrice(side: Draft["side"], match: string): string | null {
+  const levels = (side === "BUY") === match.startsWith("QUEUE") ? book.bids : book.asks;
+  return levels[Number(/\d+$/.exec(match)?.[0] ?? 1) - 1]?.[0] ?? null;
+}
+
+/** Counts up when a draft that depends on the market or on the clock is computed again. */
+const renewals = signal(0);
 
 /** With market prices of the last change of the draft: it must not run at each tick of the market. */
 export const built = computed<Built>(() => {
+  void renewals.value;
   const chosen = instrument.value;
   if (chosen === null) return { order: null, faults: new Map() };
-  return buildOrder(draft.value, chosen, marketPrice.peek(), Date.now());
+  const { value } = draft;
+  return buildOrder(value, chosen, marketPrice.peek(), Date.now());
 });
 
 /** Price × quantity at the price that the order has, or would get. */
@@ -49,26 +87,66 @@ export const notional = computed(() => {
 
 /** The last refusal of this draft, by the dry run or by the exchange itself. */
 export const refusal = signal<PerpdError | null>(null);
-/** The engine's dry run of this draft. Null while there is none. */
-export const preview = signal<TriedOrder | null>(null);
+/** The engine's dry run of the last draft that had one. Null while there is none. */
+export const preview = signal<{ readonly order: NewOrder; readonly tried: TriedOrder } | null>(null);
 export const isSending = signal(false);
+/** The person has tried to send what is not complete: empty fields are faults from then on. */
+export const isAttempted = signal(false);
 
 /** Fields of the API that have another name in the form. */
 const FORM_FIELDS: Readonly<Record<string, Field>> = {
   quantity: "size",
   callbackRate: "callback",
   goodTillDate: "goodForMinutes",
+  priceMatch: "price",
   "takeProfit.triggerPrice": "takeProfit",
   "stopLoss.triggerPrice": "stopLoss",
 };
-export const formFieldOf = (field: string | undefined): Field | undefined =>
-  field === undefined ? undefined : (FORM_FIELDS[field] ?? (field in EMPTY_DRAFT ? (field as Field) : undefined));
+
+/** The field of the form at which a refusal is shown. Undefined for one that concerns none. */
+export function formFieldOf(field: string | undefined): Field | undefined {
+  if (field === undefined) return undefined;
+  const own = FORM_FIELDS[field] ?? (field in EMPTY_DRAFT ? (field as Field) : undefined);
+  if (own === "stopLoss" && isByRisk(draft.value)) return "stopDistance";
+  return own === "price" && !hasPrice(draft.value.kind) ? "size" : own;
+}
+
+/** The values beside a refused one. Those that depend on the market lie one tick beyond it. */
+export function nearestValues(refused: PerpdError): string[] {
+  const { code, field, details = {} } = refused;
+  const { side, kind } = draft.peek();
+  const current = details.best ?? details.current;
+  const step = instrument.peek()?.tickSize;
+  if (current === undefined || step === undefined) return nearestOf(refused);
+  if (field === "stopLoss" && isByRisk(draft.peek())) return [];
+  const isAbove =
+    code === "POST_ONLY_WOULD_TRADE"
+      ? side === "SELL"
+      : /^(takeProfit|stopLoss)/.test(field ?? "")
+        ? (side === "BUY") === (field ?? "").startsWith("takeProfit")
+        : (side === "BUY") === kind.startsWith("STOP");
+  const price = Number(current) + (isAbove ? 1 : -1) * Number(step);
+  return field === "callbackRate" ? [] : [fromNumber(price, step, "NEAREST")];
+}
+
+/** Refusals that a smaller order may not get. The engine knows the largest one. */
+const TOO_LARGE: ReadonlySet<string> = new Set([
+  "INSUFFICIENT_MARGIN",
+  "LOSS_NOT_SETTLED",
+  "POSITION_LIMIT",
+  "KEY_ORDER_LIMIT",
+  "KEY_POSITION_LIMIT",
+]);
+export const isTooLarge = ({ code }: PerpdError): boolean => TOO_LARGE.has(code) && isImmediate(draft.value.kind);
 
 /** At most four dry runs a second. */
 const TRY_EVERY_MS = 250;
+/** So that a word typed at once is one. */
+const TRY_AFTER_MS = 30;
 /** The market moves below a draft that does not change. */
 const TRY_AGAIN_MS = 4_000;
-let triedAt = 0;
+let triedAt = Number.NEGATIVE_INFINITY;
+let dueAt = 0;
 let timer = 0;
 let tries = 0;
 
@@ -76,23 +154,37 @@ let tries = 0;
 const dryRun = (stream: Stream, order: NewOrder): Promise<TriedOrder> =>
   stream.placeOrder({ ...order, dryRun: true } as NewOrder) as Promise<unknown> as Promise<TriedOrder>;
 
+function tryIn(waitMs: number): void {
+  clearTimeout(timer);
+  dueAt = performance.now() + waitMs;
+  timer = window.setTimeout(tryDraft, waitMs);
+}
+
 /** Forgets an answer that a later change has overtaken. */
-async function tryOrder(order: NewOrder): Promise<void> {
+async function tryDraft(): Promise<void> {
   const stream = accountStream();
-  if (stream === null || obstacle.peek() !== null) return;
+  const { order } = built.peek();
+  if (stream === null || order === null || obstacle.peek() !== null) return;
   triedAt = performance.now();
   const number = ++tries;
   try {
     const tried = await dryRun(stream, order);
     if (number !== tries) return;
-    preview.value = tried;
+    preview.value = { order, tried };
     refusal.value = null;
   } catch (error) {
     if (number !== tries) return;
     preview.value = null;
     refusal.value = error instanceof PerpdError && error.code !== "RATE_LIMITED" ? error : null;
   }
-  timer = window.setTimeout(() => tryOrder(order), TRY_AGAIN_MS);
+  clearTimeout(timer);
+  timer = window.setTimeout(renew, TRY_AGAIN_MS);
+}
+
+function renew(): void {
+  const isMoving = unitOf(draft.peek()) !== "BASE" || timeInForceOf(draft.peek()) === "GTD";
+  if (isMoving) renewals.value++;
+  else void tryDraft();
 }
 
 /** Keeps the preview up to date. Call once. */
@@ -100,67 +192,100 @@ export function openPreview(): void {
   effect(() => {
     const { order } = built.value;
     // Each of them may change the answer.
-    void [accountClient.value, obstacle.value, positions.value, openOrders.value];
-    clearTimeout(timer);
+    void [accountClient.value, obstacle.value, positions.value, openOrders.value, marginSetting.value];
     tries++;
     if (order === null || accountClient.peek() === null) {
+      clearTimeout(timer);
       preview.value = null;
       return;
     }
-    const wait = Math.max(30, triedAt + TRY_EVERY_MS - performance.now());
-    timer = window.setTimeout(() => tryOrder(order), wait);
+    const now = performance.now();
+    // A slider that is dragged must not put it off for ever.
+    const isDue = dueAt > triedAt && dueAt >= now;
+    tryIn(isDue ? dueAt - now : Math.max(TRY_AFTER_MS, triedAt + TRY_EVERY_MS - now));
   });
   effect(() => {
     void symbol.value;
-    draft.value = { ...EMPTY_DRAFT, side: draft.peek().side, kind: draft.peek().kind, sizeUnit: draft.peek().sizeUnit };
+    const { side, kind, sizeUnit, stopDistance, stopUnit } = draft.peek();
+    draft.value = { ...EMPTY_DRAFT, side, kind, sizeUnit, stopDistance, stopUnit };
+    isAttempted.value = false;
     maxSize.value = null;
+  });
+  effect(() => {
+    void [sizedBy.value, accountClient.value, positions.value, openOrders.value, marginSetting.value];
+    isMaxOld = true;
   });
 }
 
-/** The largest orders, asked for when a person takes the slider. */
-export const maxSize = signal<MaxOrderSize | null>(null);
+/** The largest order of the draft's side, asked for when a person takes the slider. */
+export const maxSize = signal<string | null>(null);
+let isMaxOld = true;
+let asked: Promise<void> | null = null;
+let wantedShare = 0;
+const sizedBy = computed(() => {
+  const { side, kind, price, priceMatch, reduceOnly } = draft.value;
+  return [symbol.value, side, kind, price, priceMatch, reduceOnly].join();
+});
 
-export async function readMaxSize(): Promise<string | null> {
-  const client = accountClient.peek();
-  const { side, kind, price, reduceOnly } = draft.peek();
-  if (client === null || symbol.peek() === "") return null;
-  const isLimit = kind === "LIMIT" && price !== "";
+async function readMaxSize(): Promise<void> {
+  const { side, kind, reduceOnly } = draft.peek();
+  const price = isMatched(draft.peek()) ? String(marketPrice.peek()) : cleanDecimal(draft.peek().price);
+  const isLimit = kind === "LIMIT" && price !== null;
+  isMaxOld = false;
   try {
     const query = { symbol: symbol.peek(), side, ...(reduceOnly && { reduceOnly }) };
-    const most = await client.maxOrderSize({ ...query, ...(isLimit ? { type: "LIMIT", price } : { type: "MARKET" }) });
-    maxSize.value = most;
-    return most.data[0]?.maxQuantity ?? null;
+    const typed = isLimit ? ({ type: "LIMIT", price } as const) : ({ type: "MARKET" } as const);
+    const most = await accountClient.peek()?.maxOrderSize({ ...query, ...typed });
+    maxSize.value = most?.data[0]?.maxQuantity ?? null;
   } catch {
-    return null;
+    isMaxOld = true;
+  } finally {
+    asked = null;
   }
 }
 
-/** Fills in a part, in percent, of the largest order that the engine would take. */
+/** Fills in a part, in percent, of the largest order that the engine would take. While one is asked for, the last share counts. */
 export async function takeShare(percent: number): Promise<void> {
-  const limit = maxSize.peek()?.data[0]?.maxQuantity ?? (await readMaxSize());
+  wantedShare = percent;
+  if (isMaxOld) asked ??= readMaxSize();
+  await asked;
   const chosen = instrument.peek();
-  if (limit === null || chosen === null) return;
+  const limit = maxSize.peek();
+  if (limit === null || chosen === null || wantedShare !== percent) return;
   const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
-  const inUnit = draft.peek().sizeUnit === "BASE" ? part : fromNumber(Number(part) * marketPrice.peek(), "0.01");
-  change({ size: inUnit === "0" ? "" : inUnit });
+  const each = perUnit(draft.peek(), chosen, marketPrice.peek());
+  const size = unitOf(draft.peek()) === "BASE" ? part : fromNumber(Number(part) * each, "0.01", "UP");
+  change({ size: size === "0" ? "" : size });
+}
+
+/** Says why nothing is sent, and goes to the first field at fault. */
+function refuseToSend(reason: string | null): void {
+  panel.value = "trade";
+  isAttempted.value = true;
+  if (reason !== null) toast({ key: "not-sent", tone: "bad", title: text.notPlaced, detail: reason });
+  setTimeout(() => document.querySelector<HTMLElement>(".order-form [aria-invalid=true]")?.focus(), 0);
 }
 
 export async function submit(): Promise<void> {
+  if (isSending.peek()) return;
+  const reason = obstacle.peek();
   const { order } = built.peek();
-  if (order === null || isSending.peek() || obstacle.peek() !== null) return;
+  if (reason !== null || order === null) return refuseToSend(reason);
   if (!(await askFirst(questionOf(order)))) return;
   isSending.value = true;
   try {
     const refused = await placeOrder(order);
-    if (refused === null) change({ size: "" });
-    else refusal.value = refused;
+    if (refused === null) {
+      change({ size: "" });
+      isAttempted.value = false;
+    } else refusal.value = refused;
   } finally {
     isSending.value = false;
   }
 }
 
-function questionOf({ side, type, quantity, symbol: name, price, triggerPrice }: NewOrder): string {
-  const at = price ?? triggerPrice;
+function questionOf({ side, type, quantity, symbol: name, price, priceMatch, triggerPrice }: NewOrder): string {
+  const at = price ?? (priceMatch === undefined ? triggerPrice : text.priceMatches[priceMatch]);
   const what = `${side === "BUY" ? text.buy : text.sell} ${quantity ?? ""} ${name}`;
   return `${what} · ${text.kinds[type]}${at == null ? "" : ` @ ${at}`}`;
 }

@@ -1,29 +1,41 @@
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { PerpdError } from "../../client/error.ts";
+import type { Instrument, Position } from "../../client/types.ts";
+import { Choice } from "../dialogs/choice.tsx";
 import { Dialog } from "../dialogs/dialog.tsx";
-import { accountClient, positions } from "../state/account.ts";
+import { Refused } from "../dialogs/refused.tsx";
+import { TextField } from "../dialogs/text-field.tsx";
+import { balance, positions } from "../state/account.ts";
 import { marginSetting, readMarginSetting } from "../state/leverage.ts";
-import { instrument, symbol } from "../state/markets.ts";
+import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { attempt } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { usd } from "../text/format.ts";
+import { short, price as showPrice, usd } from "../text/format.ts";
+import { readDecimal } from "../text/refusals.ts";
+import { type MarginTerms, termsAfter } from "./margin-change.ts";
 
 const isOpen = signal(false);
-const leverage = signal(1);
-const mode = signal<"CROSS" | "ISOLATED">("CROSS");
+const typed = signal("");
+const mode = signal<MarginTerms["marginMode"]>("CROSS");
+const refusal = signal<PerpdError | null>(null);
+const isSending = signal(false);
 
 /** Shows leverage and margin mode, and opens the dialog that changes them. */
 export function LeverageButton() {
   const setting = marginSetting.value;
   const show = () => {
     if (setting === null) return;
-    leverage.value = setting.leverage;
+    typed.value = String(setting.leverage);
     mode.value = setting.marginMode;
+    refusal.value = null;
     isOpen.value = true;
   };
   return (
     <div class="leverage">
       <button type="button" class="chip" disabled={setting === null} onClick={show}>
-        {setting === null ? text.cross : setting.marginMode === "CROSS" ? text.cross : text.isolated}
+        <span class="hidden">{text.marginMode} </span>
+        {modeText(setting?.marginMode ?? "CROSS")}
       </button>
       <button type="button" class="chip" disabled={setting === null} onClick={show}>
         <span class="hidden">{text.leverage} </span>
@@ -34,84 +46,151 @@ export function LeverageButton() {
   );
 }
 
-async function apply(): Promise<void> {
-  const name = symbol.peek();
+const modeText = (each: MarginTerms["marginMode"]): string => (each === "CROSS" ? text.cross : text.isolated);
+
+/** The typed leverage, or why it cannot be one. */
+function leverageOf({ maxLeverage }: Instrument): number | PerpdError {
+  const read = readDecimal("leverage", typed.value, { step: "1", most: String(maxLeverage) });
+  return read instanceof PerpdError ? read : Number(read);
+}
+
+async function apply(chosen: Instrument): Promise<void> {
   const before = marginSetting.peek();
-  await attempt("leverage", async (_client, stream) => {
-    if (before?.marginMode !== mode.peek()) await stream.setMarginMode(name, mode.peek());
-    if (before?.leverage !== leverage.peek()) await stream.setLeverage(name, leverage.peek());
-    isOpen.value = false;
+  const leverage = leverageOf(chosen);
+  if (leverage instanceof PerpdError || isSending.peek()) {
+    if (leverage instanceof PerpdError) refusal.value = leverage;
+    return;
+  }
+  isSending.value = true;
+  refusal.value = await attempt("leverage", async (stream) => {
+    if (before?.marginMode !== mode.peek()) await stream.setMarginMode(chosen.symbol, mode.peek());
+    if (before?.leverage !== leverage) await stream.setLeverage(chosen.symbol, leverage);
   });
   await readMarginSetting();
+  isSending.value = false;
+  if (refusal.peek() === null) isOpen.value = false;
 }
 
 function LeverageDialog() {
   const chosen = instrument.value;
-  const position = positions.value.find((each) => each.symbol === symbol.value);
-  const most = chosen?.maxLeverage ?? 1;
-  const tier = chosen?.riskTiers.filter((each) => each.maxLeverage >= leverage.value).at(-1);
+  if (chosen === null) return null;
+  const leverage = leverageOf(chosen);
+  const change = (value: string): void => {
+    typed.value = value;
+    refusal.value = null;
+  };
+  const ofLeverage = refusal.value?.field === "leverage" ? refusal.value : null;
   return (
     <Dialog title={text.leverageOf(symbol.value)} onClose={() => (isOpen.value = false)}>
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void apply();
+          void apply(chosen);
         }}
       >
-        <div class="sides" role="radiogroup" aria-label={text.marginMode}>
-          {(["CROSS", "ISOLATED"] as const).map((each) => (
-            <label class="side" data-on={mode.value === each || undefined}>
-              <input
-                type="radio"
-                name="mode"
-                class="hidden"
-                checked={mode.value === each}
-                onChange={() => (mode.value = each)}
-              />
-              {each === "CROSS" ? text.cross : text.isolated}
-            </label>
-          ))}
-        </div>
+        <Choice
+          name="mode"
+          label={text.marginMode}
+          options={["CROSS", "ISOLATED"] as const}
+          value={mode.value}
+          textOf={modeText}
+          onChoose={(each) => {
+            mode.value = each;
+            refusal.value = null;
+          }}
+        />
         <p class="note">{mode.value === "CROSS" ? text.crossHint : text.isolatedHint}</p>
-        <label class="box">
-          <span class="box-label">{text.leverage}</span>
-          <input
-            inputMode="numeric"
-            value={String(leverage.value)}
-            onInput={(event) => {
-              const typed = Math.floor(Number(event.currentTarget.value));
-              leverage.value = Math.min(most, Math.max(1, Number.isFinite(typed) ? typed : 1));
-            }}
-          />
-          <span class="box-unit">×</span>
-        </label>
+        <TextField
+          label={text.leverage}
+          value={typed.value}
+          unit="×"
+          refusal={ofLeverage ?? (leverage instanceof PerpdError && leverage.code !== "EMPTY" ? leverage : null)}
+          onChange={change}
+        />
         <input
           type="range"
           min="1"
-          max={most}
+          max={chosen.maxLeverage}
           step="1"
-          aria-label={text.leverage}
-          value={leverage.value}
-          onInput={(event) => (leverage.value = Number(event.currentTarget.value))}
+          aria-label={text.leverageSlider}
+          value={leverage instanceof PerpdError ? 1 : leverage}
+          onInput={(event) => change(event.currentTarget.value)}
         />
-        <dl class="pairs">
-          <div>
-            <dt>{text.maxNotional}</dt>
-            <dd class="num">{usd(tier?.maxNotional)} USDC</dd>
-          </div>
-          {position !== undefined && (
-            <div>
-              <dt>{text.marginOfPosition}</dt>
-              <dd class="num">
-                {usd(position.initialMargin)} → {usd(Number(position.notional) / leverage.value)} USDC
-              </dd>
-            </div>
-          )}
-        </dl>
-        <button type="submit" class="big accent" disabled={accountClient.value === null}>
-          {text.confirm}
+        {!(leverage instanceof PerpdError) && <Changes chosen={chosen} leverage={leverage} />}
+        <Refused refusal={refusal.value} fields={["leverage"]} />
+        <button type="submit" class="big accent" aria-disabled={leverage instanceof PerpdError || isSending.value}>
+          {isSending.value ? text.sending : text.confirm}
         </button>
       </form>
     </Dialog>
+  );
+}
+
+/** The settings and figures before and after. Figures after it are the page's own arithmetic. */
+function Changes({ chosen, leverage }: { chosen: Instrument; leverage: number }) {
+  const before = marginSetting.value;
+  const position = positions.value.find((each) => each.symbol === chosen.symbol);
+  if (before === null) return null;
+  const decimals = priceDecimals.value;
+  const most = (of: number): string | undefined =>
+    chosen.riskTiers.filter((each) => each.maxLeverage >= of).at(-1)?.maxNotional;
+  return (
+    <dl class="pairs flat changes" aria-label={text.changes}>
+      <Change label={text.marginMode} before={modeText(before.marginMode)} after={modeText(mode.value)} />
+      <Change label={text.leverage} before={`${before.leverage}×`} after={`${leverage}×`} />
+      <Change
+        label={text.maxNotional}
+        before={short(most(before.leverage))}
+        after={short(most(leverage))}
+        unit="USDC"
+      />
+      {position !== undefined && <OfPosition position={position} leverage={leverage} decimals={decimals} />}
+    </dl>
+  );
+}
+
+function OfPosition({ position, leverage, decimals }: { position: Position; leverage: number; decimals: number }) {
+  const now = termsAfter(position, position);
+  const after = termsAfter(position, { leverage, marginMode: mode.value });
+  const available = Number(balance.value?.availableBalance ?? 0);
+  return (
+    <>
+      <Change label={text.marginOfPosition} before={usd(now.margin)} after={usd(after.margin)} unit="USDC" />
+      <Change
+        label={text.available}
+        before={usd(available)}
+        after={usd(available + now.bound - after.bound)}
+        unit="USDC"
+      />
+      <Change
+        label={text.liquidationPrice}
+        before={showPrice(position.liquidationPrice, decimals)}
+        after={
+          after.liquidationPrice === null && mode.value === "CROSS" && position.marginMode !== "CROSS"
+            ? text.byAllEquity
+            : showPrice(after.liquidationPrice ?? position.liquidationPrice, decimals)
+        }
+      />
+    </>
+  );
+}
+
+function Change(props: { label: string; before: string; after: string; unit?: string }): ComponentChildren {
+  const { label, before, after, unit = "" } = props;
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd class="num">
+        {before === after ? (
+          before
+        ) : (
+          <>
+            <span class="muted">{before}</span> → {after}
+          </>
+        )}{" "}
+        {unit}
+      </dd>
+    </div>
   );
 }

@@ -1,12 +1,40 @@
-import { useEffect, useRef } from "preact/hooks";
+import { Choice } from "../dialogs/choice.tsx";
 import { accountClient, balance, positions } from "../state/account.ts";
-import { instrument, symbol, ticker } from "../state/markets.ts";
-import { obstacle, refusalText } from "../state/trading.ts";
+import { instrument, priceDecimals, symbol } from "../state/markets.ts";
+import { caution, obstacle, refusalText } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { quantity as showQuantity, usd } from "../text/format.ts";
-import { hasPrice, hasTrigger, isAtMarket, isImmediate, isTrailing, KINDS, type Kind } from "./draft.ts";
-import { Check, DecimalField } from "./fields.tsx";
-import { built, change, draft, formFieldOf, isSending, maxSize, refusal, submit, takeShare } from "./form-state.ts";
+import { cleanDecimal } from "../text/decimal.ts";
+import { fixed, price as showPrice, quantity as showQuantity, usd } from "../text/format.ts";
+import {
+  hasPrice,
+  hasTrigger,
+  isAtMarket,
+  isByRisk,
+  isImmediate,
+  isMatched,
+  isTrailing,
+  KINDS,
+  type Kind,
+  PRICE_MATCHES,
+  perUnit,
+  rests,
+  timeInForceOf,
+  timesInForce,
+  unitOf,
+} from "./draft.ts";
+import { BoxSelect, Check, DecimalField, FieldNote } from "./fields.tsx";
+import {
+  built,
+  change,
+  draft,
+  formFieldOf,
+  isSending,
+  marketPrice,
+  maxSize,
+  refusal,
+  submit,
+  takeShare,
+} from "./form-state.ts";
 import { LeverageButton } from "./leverage.tsx";
 import { Preview } from "./preview.tsx";
 
@@ -33,24 +61,14 @@ export function OrderForm() {
             <DecimalField
               field="activationPrice"
               label={text.activation}
-              unit={chosen.quoteAsset}
+              unit={<TriggerBy />}
               placeholder={text.atOnce}
             />
           </>
         )}
         {hasTrigger(kind) && <DecimalField field="triggerPrice" label={text.trigger} unit={<TriggerBy />} />}
-        {hasPrice(kind) && (
-          <DecimalField field="price" label={text.price} unit={chosen.quoteAsset}>
-            <button type="button" class="mini" title={text.bestPriceHint} onClick={fillBest}>
-              {text.best}
-            </button>
-          </DecimalField>
-        )}
-        <DecimalField
-          field="size"
-          label={text.size}
-          unit={<SizeUnit base={chosen.baseAsset} quote={chosen.quoteAsset} />}
-        />
+        {hasPrice(kind) && <PriceField quote={chosen.quoteAsset} />}
+        <SizeFields base={chosen.baseAsset} quote={chosen.quoteAsset} />
         <SizeSlider />
         <Options />
         <SubmitButton />
@@ -63,20 +81,15 @@ export function OrderForm() {
 function SideSwitch() {
   const { side } = draft.value;
   return (
-    <div class="sides" role="radiogroup" aria-label={text.side}>
-      {(["BUY", "SELL"] as const).map((each) => (
-        <label class={`side ${each === "BUY" ? "buy" : "sell"}`} data-on={side === each || undefined}>
-          <input
-            type="radio"
-            name="side"
-            class="hidden"
-            checked={side === each}
-            onChange={() => change({ side: each })}
-          />
-          {each === "BUY" ? text.buyLong : text.sellShort}
-        </label>
-      ))}
-    </div>
+    <Choice
+      name="side"
+      label={text.side}
+      options={["BUY", "SELL"] as const}
+      value={side}
+      textOf={(each) => (each === "BUY" ? text.buyLong : text.sellShort)}
+      classOf={(each) => (each === "BUY" ? "buy" : "sell")}
+      onChoose={(each) => change({ side: each })}
+    />
   );
 }
 
@@ -131,57 +144,102 @@ function Available() {
 
 function TriggerBy() {
   return (
-    <select
-      class="bare"
-      aria-label={text.triggerBy}
-      value={draft.value.triggerBy}
-      onChange={(event) => change({ triggerBy: event.currentTarget.value as "MARK" })}
-    >
-      {(["MARK", "LAST", "INDEX"] as const).map((each) => (
-        <option value={each}>{text.triggerSources[each]}</option>
-      ))}
-    </select>
+    <BoxSelect
+      field="triggerBy"
+      label={text.triggerBy}
+      options={["MARK", "LAST", "INDEX"]}
+      textOf={(each) => text.triggerSources[each]}
+    />
   );
 }
 
-function SizeUnit({ base, quote }: { base: string; quote: string }) {
+/** A typed price, or that of a level of the book. */
+function PriceField({ quote }: { quote: string }) {
+  const matched = isMatched(draft.value) && marketPrice.value > 0;
   return (
-    <select
-      class="bare"
-      aria-label={text.sizeUnit}
-      value={draft.value.sizeUnit}
-      onChange={(event) => change({ sizeUnit: event.currentTarget.value as "BASE", size: "" })}
+    <DecimalField
+      field="price"
+      label={text.price}
+      {...(!isMatched(draft.value) && { unit: quote })}
+      placeholder={matched ? text.about(fixed(marketPrice.value, priceDecimals.value)) : ""}
     >
-      <option value="BASE">{base}</option>
-      <option value="QUOTE">{quote}</option>
-    </select>
+      {draft.value.kind === "LIMIT" && (
+        <BoxSelect
+          field="priceMatch"
+          label={text.priceMatch}
+          hint={text.priceMatchHint}
+          options={["", ...PRICE_MATCHES]}
+          textOf={(each) => (each === "" ? text.typedPrice : text.priceMatches[each])}
+          also={{ price: "" }}
+        />
+      )}
+    </DecimalField>
   );
 }
 
-/** The best price of the order's own side, so that it rests. */
-function fillBest(): void {
-  const now = ticker.peek();
-  const price = draft.peek().side === "BUY" ? now?.bidPrice : now?.askPrice;
-  if (price != null) change({ price });
+/** The size in the base asset, in the quote asset, or by the loss at a stop. */
+function SizeFields({ base, quote }: { base: string; quote: string }) {
+  const { kind, reduceOnly } = draft.value;
+  const mayRisk = isImmediate(kind) && !reduceOnly;
+  const order = built.value.order;
+  const names = { BASE: base, QUOTE: quote, RISK: text.byRisk };
+  return (
+    <>
+      <DecimalField
+        field="size"
+        label={isByRisk(draft.value) ? text.riskAmount : text.size}
+        unit={
+          <BoxSelect
+            field="sizeUnit"
+            label={text.sizeUnit}
+            value={unitOf(draft.value)}
+            options={mayRisk ? ["BASE", "QUOTE", "RISK"] : ["BASE", "QUOTE"]}
+            textOf={(each) => names[each]}
+            also={{ size: "" }}
+          />
+        }
+      />
+      {isByRisk(draft.value) && (
+        <>
+          <DecimalField
+            field="stopDistance"
+            label={text.stopDistance}
+            unit={
+              <BoxSelect
+                field="stopUnit"
+                label={text.stopUnit}
+                options={["PERCENT", "QUOTE"]}
+                textOf={(each) => (each === "PERCENT" ? "%" : quote)}
+                also={{ stopDistance: "" }}
+              />
+            }
+          />
+          {order?.stopLoss != null && (
+            <p class="note">
+              {text.stopByRisk(
+                showPrice(order.stopLoss.triggerPrice, priceDecimals.value),
+                `${order.quantity} ${base}`,
+              )}
+            </p>
+          )}
+        </>
+      )}
+    </>
+  );
 }
 
 const MARKS = [0, 25, 50, 75, 100] as const;
 
 /** A part of the largest order that the engine would take. */
 function SizeSlider() {
-  const { side, kind, price, reduceOnly, size, sizeUnit } = draft.value;
-  const slider = useRef<HTMLInputElement>(null);
-  const most = maxSize.value?.data[0]?.maxQuantity ?? null;
-  // What the engine said holds for another order.
-  useEffect(() => {
-    maxSize.value = null;
-  }, [side, kind, price, reduceOnly]);
-  const quantity = Number(sizeUnit === "BASE" ? size : (built.value.order?.quantity ?? 0));
-  const percent = most === null || Number(most) === 0 ? 0 : Math.min(100, (100 * quantity) / Number(most));
+  const chosen = instrument.value;
+  const each = chosen === null ? 0 : perUnit(draft.value, chosen, marketPrice.value);
+  const quantity = each === 0 ? 0 : Number(cleanDecimal(draft.value.size) ?? 0) / each;
+  const most = Number(maxSize.value ?? 0);
+  const percent = most === 0 ? 0 : Math.min(100, (100 * quantity) / most);
   return (
     <div class="slider">
       <input
-        ref={slider}
         type="range"
         min="0"
         max="100"
@@ -209,28 +267,39 @@ function SizeSlider() {
 }
 
 function Options() {
-  const { kind, timeInForce, isIceberg, hasExits, reduceOnly } = draft.value;
+  const { kind, isIceberg, hasExits, reduceOnly } = draft.value;
   const chosen = instrument.value;
-  const rests = timeInForce === "GTC" || timeInForce === "GTD";
+  const isResting = rests(draft.value);
   return (
     <div class="options">
       <div class="option-row">
         <Check field="reduceOnly" label={text.reduceOnly} hint={text.reduceOnlyHint} />
+        {hasPrice(kind) && (
+          <Check field="postOnly" label={text.postOnly} hint={text.postOnlyHint} isDisabled={!isResting} />
+        )}
         {kind === "LIMIT" && (
-          <>
-            <Check field="postOnly" label={text.postOnly} hint={text.postOnlyHint} isDisabled={timeInForce !== "GTC"} />
-            <Check field="isIceberg" label={text.iceberg} hint={text.icebergHint} isDisabled={!rests} />
-          </>
+          <Check field="isIceberg" label={text.iceberg} hint={text.icebergHint} isDisabled={!isResting} />
         )}
         {isImmediate(kind) && (
           <Check field="hasExits" label={text.exits} hint={text.exitsHint} isDisabled={reduceOnly} />
         )}
-        {kind === "LIMIT" && <TimeInForceSelect />}
+        <span class="end">
+          <BoxSelect
+            field="timeInForce"
+            label={text.timeInForce}
+            hint={text.timesInForce[timeInForceOf(draft.value)]}
+            value={timeInForceOf(draft.value)}
+            options={timesInForce(kind)}
+            textOf={(each) => each}
+          />
+        </span>
       </div>
-      {kind === "LIMIT" && timeInForce === "GTD" && (
+      <FieldNote field="reduceOnly" />
+      <FieldNote field="postOnly" />
+      {timeInForceOf(draft.value) === "GTD" && (
         <DecimalField field="goodForMinutes" label={text.goodFor} unit={text.minutes} />
       )}
-      {kind === "LIMIT" && isIceberg && rests && (
+      {kind === "LIMIT" && isIceberg && isResting && (
         <DecimalField field="displayQuantity" label={text.displayQuantity} unit={chosen?.baseAsset} />
       )}
       {isAtMarket(kind) && (
@@ -239,29 +308,10 @@ function Options() {
       {isImmediate(kind) && hasExits && !reduceOnly && (
         <>
           <DecimalField field="takeProfit" label={text.takeProfit} unit={chosen?.quoteAsset} />
-          <DecimalField field="stopLoss" label={text.stopLoss} unit={chosen?.quoteAsset} />
+          {!isByRisk(draft.value) && <DecimalField field="stopLoss" label={text.stopLoss} unit={chosen?.quoteAsset} />}
         </>
       )}
     </div>
-  );
-}
-
-function TimeInForceSelect() {
-  return (
-    <label class="check end">
-      <span class="hidden">{text.timeInForce}</span>
-      <select
-        class="bare"
-        value={draft.value.timeInForce}
-        onChange={(event) => change({ timeInForce: event.currentTarget.value as "GTC" })}
-      >
-        {(["GTC", "IOC", "FOK", "GTD"] as const).map((each) => (
-          <option value={each} title={text.timesInForce[each]}>
-            {each}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
@@ -271,7 +321,9 @@ function SubmitButton() {
   const chosen = instrument.value;
   const reason = obstacle.value;
   const refused = refusal.value;
-  const isElsewhere = refused !== null && formFieldOf(refused.field) !== undefined;
+  // The market's state says that better, and at once.
+  const isElsewhere =
+    refused !== null && (refused.code === "SYMBOL_HALTED" || formFieldOf(refused.field) !== undefined);
   const label =
     order === null || chosen === null
       ? text.enterSize
@@ -281,12 +333,12 @@ function SubmitButton() {
       <button
         type="submit"
         class={`big ${side === "BUY" ? "buy" : "sell"}`}
-        disabled={order === null || reason !== null || isSending.value}
+        aria-disabled={order === null || reason !== null || isSending.value}
       >
         {isSending.value ? text.sending : label}
       </button>
       <p class="note" role="status">
-        {reason ?? (refused !== null && !isElsewhere ? refusalText(refused) : "")}
+        {reason ?? (refused !== null && !isElsewhere ? refusalText(refused) : caution.value)}
       </p>
     </div>
   );

@@ -1,13 +1,17 @@
 import type { ComponentChildren } from "preact";
-import { instrument, priceDecimals } from "../state/markets.ts";
+import { marginSetting } from "../state/leverage.ts";
+import { instrument, priceDecimals, ticker } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price as showPrice, usd } from "../text/format.ts";
-import { built, draft, marketPrice, notional, preview } from "./form-state.ts";
+import { isImmediate } from "./draft.ts";
+import { built, draft, notional, preview } from "./form-state.ts";
 
-/** What the order would do: the engine's own dry run. Before an account is signed in, an estimate of value and fee. */
+/** The effects of the order, by the engine's own dry run. Before an account is signed in, an estimate of value and fee. */
 export function Preview() {
-  const tried = preview.value;
   const { order } = built.value;
+  const tried = preview.value?.tried ?? null;
+  // While a slider is dragged the page estimates what the engine has not computed yet.
+  const isCurrent = order !== null && preview.value?.order === order;
   const chosen = instrument.value;
   const decimals = priceDecimals.value;
   const isLimit = draft.value.kind === "LIMIT";
@@ -20,9 +24,11 @@ export function Preview() {
     filled += Number(fill.quantity);
   }
   const average = filled === 0 ? null : paid / filled;
-  const best = marketPrice.value;
+  const best = Number((draft.value.side === "BUY" ? ticker.value?.askPrice : ticker.value?.bidPrice) ?? 0);
   const slip = average === null || best === 0 ? null : Math.abs(average / best - 1);
-  const estimate = notional.value * Number((isLimit ? chosen?.makerFeeRate : chosen?.takerFeeRate) ?? 0);
+  const setting = marginSetting.value;
+  const bindsMargin = isImmediate(draft.value.kind) && !draft.value.reduceOnly;
+  const feeOf = notional.value * Number((isLimit ? chosen?.makerFeeRate : chosen?.takerFeeRate) ?? 0);
   const none = "–";
   return (
     <dl class="pairs preview" aria-label={text.preview}>
@@ -32,9 +38,19 @@ export function Preview() {
         {slip !== null && slip >= 0.00005 && <span class="muted"> ({percent(slip).replace("+", "")})</span>}
       </Pair>
       <Pair label={text.fee}>
-        {order === null ? none : filled > 0 ? `${fixed(fee, 4)} USDC` : `≈ ${fixed(estimate, 4)} USDC`}
+        {order === null
+          ? none
+          : filled > 0 && isCurrent
+            ? `${fixed(fee, 4)} USDC`
+            : text.about(`${fixed(feeOf, 4)} USDC`)}
       </Pair>
-      <Pair label={text.marginRequired}>{tried === null ? none : `${usd(tried.marginRequired)} USDC`}</Pair>
+      <Pair label={text.marginRequired}>
+        {order === null || setting === null
+          ? none
+          : tried !== null && isCurrent
+            ? `${usd(tried.marginRequired)} USDC`
+            : text.about(`${usd(bindsMargin ? notional.value / setting.leverage : 0)} USDC`)}
+      </Pair>
       <Pair label={text.liquidationPrice}>{showPrice(tried?.after.liquidationPrice, decimals)}</Pair>
       <Pair label={text.positionAfter}>
         {tried === null ? none : `${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`}

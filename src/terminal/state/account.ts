@@ -1,9 +1,12 @@
-import { computed, signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import { PerpdClient } from "../../client/client.ts";
 import type { Stream } from "../../client/stream.ts";
-import type { Balance, ChannelMessage, Fill, Order, Position, Transfer } from "../../client/types.ts";
+import type { Balance, ChannelMessage, Fill, MarginCall, Order, Position } from "../../client/types.ts";
+import { text } from "../text/catalogue.ts";
+import { refusalText } from "../text/refusals.ts";
 import { BASE_URL, Feed } from "./connection.ts";
 import { tickerOf } from "./markets.ts";
+import { toast } from "./toasts.ts";
 
 /** The account that is signed in: its balance, positions, orders and fills as its streams tell them. */
 
@@ -28,11 +31,10 @@ export const balance = signal<Balance | null>(null);
 export const positions = signal<readonly Position[]>([]);
 /** Newest first. */
 export const openOrders = signal<readonly Order[]>([]);
-/** Closed orders, the last closed first. */
-export const closedOrders = signal<readonly Order[]>([]);
 /** Newest first. */
 export const fills = signal<readonly Fill[]>([]);
-export const transfers = signal<readonly Transfer[]>([]);
+/** Warnings of liquidations that are near. */
+export const marginCalls = signal<readonly MarginCall[]>([]);
 
 /** In the order of the positions, at the present mark price. */
 export const unrealizedPnl = computed(() => {
@@ -56,10 +58,22 @@ export const equity = computed<number | null>(() => {
   return sum;
 });
 
+/** Equity with the isolated positions' margin: all that the account owns. */
+export const totalEquity = computed<number | null>(() => {
+  if (equity.value === null) return null;
+  let sum = equity.value;
+  for (const position of positions.value)
+    if (position.isolatedMargin !== null)
+      sum += Number(position.isolatedMargin) - Number(position.unrealizedPnl) + pnlOf(position);
+  return sum;
+});
+
 const KEPT = 500;
-let feed: Feed | null = null;
+const feed = signal<Feed | null>(null);
 /** Orders go over the same connection as the account's streams. Null without an account. */
-export const accountStream = (): Stream | null => feed?.stream ?? null;
+export const accountStream = (): Stream | null => feed.peek()?.stream ?? null;
+/** Whether a request would be sent now. */
+export const canSend = computed(() => feed.value?.link.value === "OPEN");
 
 type Listener = (message: ChannelMessage) => void;
 const listeners = new Set<Listener>();
@@ -68,42 +82,66 @@ export function onAccountMessage(listener: Listener): void {
   listeners.add(listener);
 }
 
+type ClosedListener = (orders: readonly Order[]) => void;
+const closedListeners = new Set<ClosedListener>();
+/** Orders that closed while the page was not connected. */
+export function onClosedMeanwhile(listener: ClosedListener): void {
+  closedListeners.add(listener);
+}
+
 const CHANNELS = ["balance", "positions", "orders", "fills", "transfers", "margin-calls"] as const;
+type AccountChannel = (typeof CHANNELS)[number];
+const messageCounts = Object.fromEntries(CHANNELS.map((channel) => [channel, signal(0)])) as Record<
+  AccountChannel,
+  Signal<number>
+>;
+/** How many messages have come. For what must be read again when there is another one. */
+export const messagesOf = (channel: AccountChannel): number => messageCounts[channel].value;
 
 export function signIn(next: SignedIn): void {
   signOut();
   const client = new PerpdClient({ baseUrl: BASE_URL, token: next.token });
   account.value = next;
   accountClient.value = client;
-  feed = new Feed(
+  feed.value = new Feed(
     client,
     CHANNELS.map((channel) => ({ channel })),
     receive,
-    (error) => {
-      signOut();
-      accountFault.value = error.message;
+    {
+      onError(error) {
+        signOut();
+        accountFault.value = refusalText(error);
+        toast({ key: "sign-in", tone: "bad", title: text.signedOut, detail: accountFault.value, isLasting: true });
+      },
     },
   );
-  client
-    .orderHistory({ limit: 100 })
-    .then(({ data }) => {
-      if (accountClient.peek() === client) mergeClosed(data);
-    })
-    .catch(() => {});
+}
+
+/** Tells of orders that closed during an outage, without a message. */
+async function tellClosed(vanished: ReadonlySet<string>): Promise<void> {
+  const client = accountClient.peek();
+  if (client === null || vanished.size === 0) return;
+  try {
+    const { data } = await client.orderHistory({ limit: 100 });
+    if (accountClient.peek() !== client) return;
+    const closed = data.filter(({ orderId }) => vanished.has(orderId));
+    for (const listener of closedListeners) listener(closed);
+  } catch {
+    // The tables show them.
+  }
 }
 
 export function signOut(): void {
-  feed?.close();
-  feed = null;
+  feed.peek()?.close();
+  feed.value = null;
   account.value = null;
   accountClient.value = null;
   accountFault.value = null;
   balance.value = null;
   positions.value = [];
   openOrders.value = [];
-  closedOrders.value = [];
   fills.value = [];
-  transfers.value = [];
+  marginCalls.value = [];
 }
 
 const OPEN: ReadonlySet<string> = new Set(["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"]);
@@ -121,30 +159,30 @@ function receive(message: ChannelMessage): void {
         .sort((a, b) => a.symbol.localeCompare(b.symbol));
       break;
     case "orders":
+      if (isSnapshot) {
+        const present = new Set(message.data.map(({ orderId }) => orderId));
+        void tellClosed(new Set(openOrders.peek().flatMap(({ orderId }) => (present.has(orderId) ? [] : [orderId]))));
+      }
       openOrders.value = merged(isSnapshot ? [] : openOrders.peek(), message.data, (each) => each.orderId)
         .filter(isOpen)
         .sort((a, b) => Number(b.orderId) - Number(a.orderId));
-      mergeClosed(message.data.filter((each) => !isOpen(each)));
       break;
     case "fills":
       fills.value = merged(isSnapshot ? [] : fills.peek(), message.data, (each) => `${each.tradeId}${each.side}`)
         .sort((a, b) => b.sequence - a.sequence)
         .slice(0, KEPT);
       break;
-    case "transfers":
-      transfers.value = merged(isSnapshot ? [] : transfers.peek(), message.data, (each) => each.transferId)
-        .sort((a, b) => b.createdAt - a.createdAt)
-        .slice(0, KEPT);
+    case "margin-calls":
+      marginCalls.value = merged(
+        isSnapshot ? [] : marginCalls.peek(),
+        message.data,
+        (each) => each.symbol ?? "",
+      ).filter(({ active }) => active);
       break;
   }
+  const counter = messageCounts[message.channel as AccountChannel];
+  counter.value++;
   for (const listener of listeners) listener(message);
-}
-
-function mergeClosed(orders: readonly Order[]): void {
-  if (orders.length === 0) return;
-  closedOrders.value = merged(closedOrders.peek(), orders, (each) => each.orderId)
-    .sort((a, b) => b.updatedAt - a.updatedAt)
-    .slice(0, KEPT);
 }
 
 /** The rows with those of `changed` in the place of the ones with the same key. */

@@ -1,4 +1,13 @@
-/** What a person may choose for this browser, and the keys of the commands. Pure: no page, no storage. */
+import {
+  cleanIndicators,
+  cleanIndicatorValues,
+  DEFAULT_VALUES,
+  type IndicatorId,
+  type IndicatorValues,
+} from "./indicators.ts";
+import { DEFAULT_SIZES } from "./panel-sizes.ts";
+
+/** The settings that a browser may have, and the keys of the commands. Pure: no page, no storage. */
 
 /** The values of each setting that is a choice of a few. */
 export const CHOICES = {
@@ -36,12 +45,30 @@ export const HOTKEY_IDS = Object.keys(DEFAULT_HOTKEYS) as HotkeyId[];
 /** They change orders or positions at once, so they work only while hotkeys are armed. */
 export const TRADING_HOTKEYS: ReadonlySet<HotkeyId> = new Set(["submit", "cancel", "close", "reverse"]);
 
-export interface Settings extends Choices {
+type Sizes = Readonly<typeof DEFAULT_SIZES>;
+
+/** The sizes of panels are in CSS pixels; 0 = the default. */
+export interface Settings extends Choices, Sizes {
   /** Of the chart; "" until the person chooses one. */
   readonly interval: string;
+  /** Shown on the chart. */
+  readonly indicators: readonly IndicatorId[];
+  readonly indicatorValues: IndicatorValues;
+  readonly showsMark: boolean;
+  readonly showsIndex: boolean;
+  readonly showsFills: boolean;
+  /** Whether the price scale includes each line of the account, however far away. */
+  readonly fitsOrders: boolean;
+  /** Whether a table takes the place of the chart. */
+  readonly showsTable: boolean;
+  /** The smallest trade and liquidation that are shown, in USDC. */
+  readonly tradesFrom: number;
+  readonly liquidationsFrom: number;
   readonly sounds: boolean;
   /** Whether the page asks before it sends an order, or closes or reverses a position at market. */
   readonly confirmsOrders: boolean;
+  /** The tour is offered once. */
+  readonly hasSeenTour: boolean;
   readonly hotkeys: Hotkeys;
 }
 
@@ -52,8 +79,19 @@ export const DEFAULTS: Settings = {
   pace: "frame",
   zone: "local",
   interval: "",
+  indicators: [],
+  indicatorValues: DEFAULT_VALUES,
+  showsMark: false,
+  showsIndex: false,
+  showsFills: true,
+  fitsOrders: false,
+  showsTable: false,
+  tradesFrom: 0,
+  liquidationsFrom: 0,
   sounds: false,
   confirmsOrders: false,
+  hasSeenTour: false,
+  ...DEFAULT_SIZES,
   hotkeys: DEFAULT_HOTKEYS,
 };
 
@@ -68,7 +106,12 @@ export function cleanSettings(stored: unknown): Settings {
       ? (CHOICES[name as keyof Choices] as readonly unknown[]).includes(given[name])
       : typeof given[name] === typeof fallback;
   const entries = Object.entries(DEFAULTS).map((entry) => [entry[0], isValid(entry) ? given[entry[0]] : entry[1]]);
-  return { ...(Object.fromEntries(entries) as Settings), hotkeys: cleanHotkeys(given.hotkeys) };
+  return {
+    ...(Object.fromEntries(entries) as Settings),
+    hotkeys: cleanHotkeys(given.hotkeys),
+    indicators: cleanIndicators(given.indicators),
+    indicatorValues: cleanIndicatorValues(given.indicatorValues),
+  };
 }
 
 function cleanHotkeys(stored: unknown): Hotkeys {

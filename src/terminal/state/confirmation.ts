@@ -4,7 +4,7 @@ import { settings } from "./settings.ts";
 /** A question before something is traded, for those who want to be asked. */
 
 interface Question {
-  /** What would be done. */
+  /** The action, in one line. */
   readonly what: string;
   answer(isYes: boolean): void;
 }

@@ -1,8 +1,9 @@
 import { computed, signal } from "@preact/signals";
 import { PerpdClient } from "../../client/client.ts";
 import type { PerpdError } from "../../client/error.ts";
-import type { Stream } from "../../client/stream.ts";
+import type { Stream, StreamKey } from "../../client/stream.ts";
 import type { ChannelMessage, ChannelRequest } from "../../client/types.ts";
+import { paintNext } from "./frame.ts";
 
 /** The connections to the exchange that served the page, and whether what the page shows is up to date. */
 
@@ -13,10 +14,24 @@ export const publicClient = new PerpdClient({ baseUrl: BASE_URL });
 
 export type Link = "CONNECTING" | "OPEN" | "LOST";
 
+const SEQUENCE_PACE_MS = 250;
 const PING_EVERY_MS = 4_000;
 const PING_AGAIN_MS = 500;
 /** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
 const STALE_AFTER_MS = 9_000;
+
+interface FeedHandlers {
+  /** The quiet stream is in step. */
+  onHeartbeat?(stream: StreamKey): void;
+  /** A message of the stream was lost. A snapshot follows. */
+  onGap?(stream: StreamKey): void;
+  onDisconnect?(): void;
+  /** The feed has ended. */
+  onError?(error: PerpdError): void;
+}
+
+/** The first margin calls wait until each symbol has answered. One that is being rebuilt must not stop the others. */
+const isNeeded = ({ channel }: { channel: string }): boolean => channel !== "margin-calls";
 
 /** Subscriptions over one WebSocket, with the state of its connection. */
 export class Feed {
@@ -26,28 +41,38 @@ export class Feed {
   private lastAliveAt = performance.now();
   private nextPingAt = 0;
   private isPinging = false;
+  /** The streams that this connection has brought up to date. */
+  private readonly inStep = new Set<string>();
+  private readonly needed: number;
 
   constructor(
     client: PerpdClient,
     channels: ChannelRequest[],
     onMessage: (message: ChannelMessage) => void,
-    onError: (error: PerpdError) => void = () => {},
+    handlers: FeedHandlers = {},
   ) {
+    this.needed = channels.filter(isNeeded).length;
     this.stream = client.stream(
       channels,
       {
         onMessage: (message) => {
-          this.alive();
           if (message.sequence > newestSequence) newestSequence = message.sequence;
+          paintNext(showSequence, SEQUENCE_PACE_MS);
           onMessage(message);
+          this.heard(message);
         },
+        onHeartbeat: (stream) => {
+          handlers.onHeartbeat?.(stream);
+          this.heard(stream);
+        },
+        onGap: (stream) => handlers.onGap?.(stream),
         onDisconnect: () => {
-          this.link.value = "LOST";
-          this.nextPingAt = 0;
+          this.lose();
+          handlers.onDisconnect?.();
         },
         onError: (error) => {
-          this.link.value = "LOST";
-          onError(error);
+          this.lose();
+          handlers.onError?.(error);
         },
       },
       { deadAfterMs: 12_000 },
@@ -67,9 +92,21 @@ export class Feed {
     this.stream.close();
   }
 
+  private lose(): void {
+    this.link.value = "LOST";
+    this.inStep.clear();
+    this.nextPingAt = 0;
+  }
+
+  private heard(stream: StreamKey): void {
+    if (isNeeded(stream)) this.inStep.add([stream.channel, stream.symbol, stream.interval, stream.priceType].join(" "));
+    this.alive();
+  }
+
+  /** Open only once each stream has sent what was missed: until then, the page shows what was before. */
   private alive(): void {
     this.lastAliveAt = performance.now();
-    this.link.value = "OPEN";
+    if (this.inStep.size >= this.needed) this.link.value = "OPEN";
   }
 
   private check(): void {
@@ -104,8 +141,11 @@ export const isLive = computed(() => link.value === "OPEN");
 
 const WORST: readonly Link[] = ["LOST", "CONNECTING", "OPEN"];
 
-function update(): void {
+function showSequence(): void {
   lastSequence.value = newestSequence;
+}
+
+function update(): void {
   const links = [...feeds].map((feed) => feed.link.peek());
   link.value = WORST.find((each) => links.includes(each)) ?? "CONNECTING";
 }

@@ -1,44 +1,74 @@
 /**
- * One requestAnimationFrame for the whole page. What changes a thousand times a second is written to the page once a
- * frame; a hidden page writes nothing.
+ * One requestAnimationFrame for the whole page. Values that change a thousand times a second are written to the
+ * page once a frame. A hidden page writes nothing.
  */
 
 type Paint = () => void;
 
-let due = new Set<Paint>();
-let running = new Set<Paint>();
-let isRequested = false;
+/** The least time between two prints of market data: every second frame. Nobody reads figures faster. */
+export const MARKET_PACE_MS = 25;
+/** A task that may run so soon joins a frame that is drawn anyway. */
+const EARLY_MS = 9;
+
+/** By task the time of performance.now() from which it may run. */
+const due = new Map<Paint, number>();
+/** When each task ran last. */
+const ranAtMs = new WeakMap<Paint, number>();
 let intervalMs = 0;
 let paintedAtMs = 0;
+/** The time from which the next frame is asked for. */
+let askedForMs = Number.POSITIVE_INFINITY;
+let timer = 0;
 
 /** Leaves at least this time between two frames that are painted. 0 = each frame of the screen. */
 export function setPaintInterval(ms: number): void {
   intervalMs = ms;
 }
 
-/** Runs `paint` in the next frame, once however often it is asked for. */
-export function paintNext(paint: Paint): void {
-  due.add(paint);
-  if (isRequested) return;
-  isRequested = true;
-  const wait = paintedAtMs + intervalMs - performance.now();
-  if (wait <= 0) requestAnimationFrame(run);
-  else setTimeout(() => requestAnimationFrame(run), wait);
+/**
+ * Runs `paint` in the next frame, once however often it is asked for, and not within `paceMs` of its last run. Tasks with
+ * a pace share their frames: each frame costs the browser more than a task.
+ */
+export function paintNext(paint: Paint, paceMs = 0): void {
+  if (due.has(paint)) return;
+  const fromMs = paceMs === 0 ? 0 : Math.max((ranAtMs.get(paint) ?? 0) + paceMs, paintedAtMs + MARKET_PACE_MS);
+  due.set(paint, fromMs);
+  ask(fromMs);
 }
 
 export function forgetPaint(paint: Paint): void {
   due.delete(paint);
 }
 
-function run(): void {
-  isRequested = false;
-  paintedAtMs = performance.now();
-  [due, running] = [running, due];
-  for (const paint of running) paint();
-  running.clear();
+function ask(fromMs: number): void {
+  const now = performance.now();
+  const at = Math.max(fromMs, paintedAtMs + intervalMs, now);
+  if (at >= askedForMs) return;
+  askedForMs = at;
+  clearTimeout(timer);
+  if (at > now) timer = window.setTimeout(() => requestAnimationFrame(run), at - now);
+  else requestAnimationFrame(run);
 }
 
-/** Writes a text only when it differs: an equal write would still cost a layout. */
-export function setText(node: Text | Element, text: string): void {
-  if (node.textContent !== text) node.textContent = text;
+function run(): void {
+  askedForMs = Number.POSITIVE_INFINITY;
+  paintedAtMs = performance.now();
+  // A copy: tasks that these ask for belong to the next frame.
+  for (const [paint, fromMs] of [...due]) {
+    if (fromMs > paintedAtMs + EARLY_MS) ask(fromMs);
+    else if (due.delete(paint)) {
+      ranAtMs.set(paint, paintedAtMs);
+      paint();
+    }
+  }
+}
+
+/**
+ * Writes a text only when it differs: an equal write would still cost a layout. Keeps the text node of an element,
+ * since a new one would cost a new box.
+ */
+export function setText(node: Element, text: string): void {
+  const { firstChild } = node;
+  if (firstChild === null) node.append(text);
+  else if (firstChild.nodeValue !== text) firstChild.nodeValue = text;
 }

@@ -1,7 +1,8 @@
-import { computed, type Signal, signal } from "@preact/signals";
+import { batch, computed, type Signal, signal } from "@preact/signals";
 import type { Instrument, Ticker } from "../../client/types.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { Feed, publicClient } from "./connection.ts";
+import { MARKET_PACE_MS, paintNext } from "./frame.ts";
 
 /** All markets: their limits and tickers, and which one the page shows. */
 
@@ -67,9 +68,23 @@ export async function openMarkets(): Promise<void> {
   document.title = `perpd · ${symbol.value}`;
   const channels = names.map((name) => ({ channel: "ticker", symbol: name, updateMs: 250 }) as const);
   new Feed(publicClient, [{ channel: "symbols" }, ...channels], (message) => {
-    if (message.channel === "ticker") tickerOf(message.symbol).value = message.data;
+    if (message.channel === "ticker") {
+      newestTickers.set(message.symbol, message.data);
+      paintNext(showTickers, MARKET_PACE_MS);
+    }
     if (message.channel === "symbols") mergeInstruments(message.data);
   });
+}
+
+/** Tickers that the page does not show yet. */
+const newestTickers = new Map<string, Ticker>();
+
+/** In a frame, so that all that depends on them is drawn with the book and the trades. */
+function showTickers(): void {
+  batch(() => {
+    for (const [name, newest] of newestTickers) tickerOf(name).value = newest;
+  });
+  newestTickers.clear();
 }
 
 function mergeInstruments(changed: readonly Instrument[]): void {

@@ -3,7 +3,7 @@ import { timeZone } from "../text/format.ts";
 import { cleanSettings, DEFAULTS, type Settings } from "./choices.ts";
 import { setPaintInterval } from "./frame.ts";
 
-/** What a person has chosen for this browser. Kept in localStorage; nothing of an account is. */
+/** The settings of this browser. They are kept in localStorage; nothing of an account is. */
 
 const KEY = "perpd.settings";
 
@@ -22,7 +22,7 @@ export function set<K extends keyof Settings>(name: K, value: Settings[K]): void
 }
 
 export function resetSettings(): void {
-  settings.value = DEFAULTS;
+  settings.value = { ...DEFAULTS, hasSeenTour: settings.peek().hasSeenTour };
 }
 
 /** A preference of the system, such as "(prefers-color-scheme: light)". */

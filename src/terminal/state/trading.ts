@@ -1,4 +1,4 @@
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import type { PerpdClient } from "../../client/client.ts";
 import { isOutcomeUnknown, PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
@@ -6,12 +6,12 @@ import type { CloseRequest, NewOrder, Order, OrderChanges, Position } from "../.
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
-import { nearestOf, refusalText } from "../text/refusals.ts";
-import { accountClient, accountStream } from "./account.ts";
+import { localRefusal, nearestOf, refusalText } from "../text/refusals.ts";
+import { accountClient, accountStream, canSend } from "./account.ts";
 import { askFirst } from "./confirmation.ts";
 import { link } from "./connection.ts";
 import { ticker } from "./markets.ts";
-import { toast } from "./toasts.ts";
+import { type Toast, toast } from "./toasts.ts";
 
 export { nearestOf, refusalText };
 
@@ -22,17 +22,21 @@ export const obstacle = computed<string | null>(() => {
   if (link.value === "CONNECTING") return text.connecting;
   if (link.value === "LOST") return text.stale;
   if (accountClient.value === null) return text.signInFirst;
+  if (!canSend.value) return text.connecting;
   const status = ticker.value?.status;
   if (status === "HALTED" || status === "CANCEL_ONLY") return text.halted(words(status));
   return null;
 });
 
-/** Requests whose outcome is not known yet, by clientOrderId. */
-export const unresolved = signal<readonly string[]>([]);
+/** A restriction that leaves some orders possible. */
+export const caution = computed(() => (ticker.value?.status === "REDUCE_ONLY" ? text.reducingOnly : null));
 
 const LOOKUP_EVERY_MS = 1_000;
 /** The exchange answers a request within five seconds, so an order that is unknown after it was never placed. */
 const LOST_AFTER_MS = 7_000;
+
+/** The page knows that nothing went out. */
+const NOT_SENT = new PerpdError(0, { code: "NOT_SENT", message: text.notSent, retryable: true });
 
 const newClientOrderId = (): string => `web-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 const pause = (ms: number): Promise<void> => new Promise((resume) => setTimeout(resume, ms));
@@ -41,7 +45,10 @@ const pause = (ms: number): Promise<void> => new Promise((resume) => setTimeout(
 export async function placeOrder(order: NewOrder): Promise<PerpdError | null> {
   const client = accountClient.peek();
   const stream = accountStream();
-  if (client === null || stream === null || obstacle.peek() !== null) return null;
+  // The connection may have been lost while the person was asked.
+  const reason = obstacle.peek();
+  if (client === null || stream === null || reason !== null) return notSent(reason);
+  if (!canSend.peek()) return refused(NOT_SENT, `refusal-${order.symbol}`);
   const clientOrderId = newClientOrderId();
   try {
     showOrder(await stream.placeOrder({ ...order, clientOrderId }));
@@ -55,55 +62,47 @@ export async function placeOrder(order: NewOrder): Promise<PerpdError | null> {
   }
 }
 
-/** Asks until the exchange says whether it took the order. */
+/** Asks until the exchange says whether it took the order. The page says that it is unknown for as long. */
 async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promise<void> {
-  unresolved.value = [...unresolved.peek(), clientOrderId];
-  toast({ key: clientOrderId, tone: "plain", title: text.outcomeUnknown, detail: text.askingForOutcome });
+  const say = (tone: Toast["tone"], title: string, detail: string): void =>
+    toast({ key: clientOrderId, tone, title, detail, isLasting: true });
+  say("plain", text.outcomeUnknown, text.askingForOutcome);
   const since = performance.now();
-  try {
-    for (;;) {
-      try {
-        showOrder(await client.order(`client:${clientOrderId}`), clientOrderId);
-        return;
-      } catch (error) {
-        const isUnknown = error instanceof PerpdError && error.code === "ORDER_NOT_FOUND";
-        if (isUnknown && performance.now() - since > LOST_AFTER_MS) {
-          toast({ key: clientOrderId, tone: "bad", title: text.notPlaced, detail: text.nothingReached });
-          return;
-        }
-        if (accountClient.peek() !== client) return;
-        await pause(LOOKUP_EVERY_MS);
-      }
+  for (;;) {
+    try {
+      return showOrder(await client.order(`client:${clientOrderId}`), clientOrderId);
+    } catch (error) {
+      if (accountClient.peek() !== client) return say("plain", text.outcomeUnknown, text.lookAtHistory);
+      const isMissing = error instanceof PerpdError && error.code === "ORDER_NOT_FOUND";
+      if (isMissing && performance.now() - since > LOST_AFTER_MS)
+        return say("bad", text.notPlaced, text.nothingReached);
+      await pause(LOOKUP_EVERY_MS);
     }
-  } finally {
-    unresolved.value = unresolved.peek().filter((id) => id !== clientOrderId);
   }
 }
 
 /** Cancels an order. */
 export const cancelOrder = (order: Order): Promise<PerpdError | null> =>
-  attempt(`order-${order.orderId}`, (_client, stream) => stream.cancelOrder({ orderId: order.orderId }));
+  attempt(`order-${order.orderId}`, (stream) => stream.cancelOrder({ orderId: order.orderId }));
 
 export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
-  attempt("cancel-all", async (_client, stream) => {
+  attempt("cancel-all", async (stream) => {
     const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
     toast({ key: "cancel-all", tone: "plain", title: text.canceledMany(canceled), detail: symbol ?? text.allMarkets });
   });
 
 export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
-  attempt(`order-${order.orderId}`, (_client, stream) => stream.amendOrder({ orderId: order.orderId }, changes));
+  attempt(`order-${order.orderId}`, (stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
 /** Without `how` the whole position at market, after a question if the person wants to be asked. */
 export async function closePosition(symbol: string, how?: CloseRequest): Promise<PerpdError | null> {
   if (how === undefined && !(await askFirst(text.commandClose(symbol)))) return null;
-  return attempt(`close-${symbol}`, async (_client, stream) =>
-    showOrder(await stream.closePosition(symbol, how ?? {})),
-  );
+  return attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol, how ?? {})));
 }
 
 /** Adds `amount` USDC to an isolated position's margin; a negative amount removes it. */
 export const moveMargin = (symbol: string, amount: string, reference: string): Promise<PerpdError | null> =>
-  attempt(`margin-${symbol}`, (_client, stream) => stream.moveMargin(symbol, amount, reference));
+  attempt(`margin-${symbol}`, (stream) => stream.moveMargin(symbol, amount, reference));
 
 /** Turns a position into one of the same size on the other side, by one order at market. */
 export async function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
@@ -114,19 +113,22 @@ export async function reversePosition({ symbol, side, size }: Position): Promise
 }
 
 /** Runs a request of the account. Shows and returns the refusal; null when it was done. */
-export async function attempt(
-  key: string,
-  run: (client: PerpdClient, stream: Stream) => Promise<unknown>,
-): Promise<PerpdError | null> {
-  const client = accountClient.peek();
+export async function attempt(key: string, run: (stream: Stream) => Promise<unknown>): Promise<PerpdError | null> {
   const stream = accountStream();
-  if (client === null || stream === null) return null;
+  if (stream === null) return notSent(obstacle.peek());
+  if (!canSend.peek()) return refused(NOT_SENT, key);
   try {
-    await run(client, stream);
+    await run(stream);
     return null;
   } catch (error) {
     return refused(error, key);
   }
+}
+
+function notSent(reason: string | null): PerpdError {
+  const refusal = localRefusal("", reason ?? text.signInFirst);
+  toast({ key: "not-sent", tone: "bad", title: text.notPlaced, detail: refusalText(refusal) });
+  return refusal;
 }
 
 function refused(error: unknown, key: string): PerpdError {
@@ -134,14 +136,14 @@ function refused(error: unknown, key: string): PerpdError {
   const isUnknown = isOutcomeUnknown(error as Error);
   toast({
     key,
-    tone: "bad",
+    tone: isUnknown ? "plain" : "bad",
     title: isUnknown ? text.outcomeUnknown : text.refused,
     detail: isUnknown ? text.lookAtTables : detail,
   });
   return error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: detail });
 }
 
-/** What became of an order, in one line. */
+/** The outcome of an order, in one line. */
 export function showOrder(order: Order, key = `order-${order.orderId}`): void {
   const { side, type, symbol, status, quantity, filledQuantity, avgPrice, price, triggerPrice, reason } = order;
   const asset = symbol.replace(/-PERP$/, "");

@@ -3,18 +3,16 @@ import { toast } from "../state/toasts.ts";
 import { refusalText } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { toCsv } from "./csv.ts";
-
-/** Reads one page of a list; without a cursor the first one. */
-export type ReadPage<Row = object> = (page: { limit: number; cursor?: string }) => Promise<Page<Row>>;
+import type { ReadPage } from "./listing.ts";
 
 const PAGE = 1000;
 const MOST_ROWS = 100_000;
 
 /** Reads a whole list and saves it as a CSV file. */
-export async function download(name: string, read: ReadPage): Promise<void> {
+export async function download(name: string, read: ReadPage<object>): Promise<void> {
   const rows: object[] = [];
+  let cursor: string | null = null;
   try {
-    let cursor: string | null = null;
     do {
       const page: Page<object> = await read({ limit: PAGE, ...(cursor !== null && { cursor }) });
       rows.push(...page.data);
@@ -29,5 +27,10 @@ export async function download(name: string, read: ReadPage): Promise<void> {
   link.download = `perpd-${name}-${new Date().toISOString().slice(0, 10)}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  toast({ key: "csv", tone: "good", title: text.downloaded, detail: text.rows(rows.length) });
+  toast({
+    key: "csv",
+    tone: "good",
+    title: text.downloaded,
+    detail: cursor === null ? text.rows(rows.length) : text.lists.firstRows(rows.length),
+  });
 }

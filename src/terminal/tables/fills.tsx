@@ -1,29 +1,23 @@
-import type { Fill } from "../../client/types.ts";
-import { fills } from "../state/account.ts";
-import { chooseMarket, decimalsOfMarket } from "../state/markets.ts";
+import type { Fill, FillsQuery } from "../../client/types.ts";
+import { messagesOf } from "../state/account.ts";
+import { decimalsOfMarket } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock, price, signed, tone, usd, words } from "../text/format.ts";
-import { type Column, Table } from "./table.tsx";
+import { MarketLink, sideCell } from "./cells.tsx";
+import type { HistoryList } from "./history.tsx";
+import type { Column } from "./table.tsx";
 
 const COLUMNS: readonly Column<Fill>[] = [
   { title: text.time, cell: ({ time }) => dayAndClock(time) },
   {
     title: text.market,
-    cell: ({ symbol, side }) => (
-      <button
-        type="button"
-        class={`market-link ${side === "SELL" ? "short" : "long"}`}
-        onClick={() => chooseMarket(symbol)}
-      >
-        {symbol}
-      </button>
-    ),
+    cell: ({ symbol, side }) => <MarketLink symbol={symbol} isShort={side === "SELL"} />,
   },
   {
     title: text.side,
     cell: ({ side, execType }) => (
       <>
-        <span class={side === "BUY" ? "up" : "down"}>{side === "BUY" ? text.buy : text.sell}</span>
+        {sideCell({ side })}
         {execType !== "TRADE" && <span class="tag warn">{words(execType)}</span>}
       </>
     ),
@@ -40,14 +34,14 @@ const COLUMNS: readonly Column<Fill>[] = [
   },
 ];
 
-export function Fills() {
-  return (
-    <Table
-      caption={text.fills}
-      columns={COLUMNS}
-      rows={fills.value}
-      keyOf={({ tradeId, side }) => tradeId + side}
-      empty={text.noFills}
-    />
-  );
-}
+export const FILLS: HistoryList<Fill, NonNullable<FillsQuery["execType"]>> = {
+  id: "fills",
+  caption: text.fills,
+  columns: COLUMNS,
+  empty: text.noFills,
+  hasSymbols: true,
+  kinds: ["TRADE", "LIQUIDATION", "ADL"],
+  keyOf: ({ tradeId, side }) => tradeId + side,
+  read: (client, query, execType) => client.fills({ ...query, ...(execType !== null && { execType }) }),
+  news: () => messagesOf("fills"),
+};

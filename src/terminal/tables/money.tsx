@@ -1,9 +1,11 @@
-import type { FundingPayment, LedgerEntry, Transfer } from "../../client/types.ts";
-import { accountClient, transfers } from "../state/account.ts";
+import type { FundingPayment, LedgerEntry, LedgerQuery, Transfer } from "../../client/types.ts";
+import { balance, messagesOf } from "../state/account.ts";
+import { decimalsOfMarket } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock, percent, price, signed, tone, usd, words } from "../text/format.ts";
-import { History } from "./history.tsx";
-import { type Column, Table } from "./table.tsx";
+import type { HistoryList } from "./history.tsx";
+import { mergePages } from "./merged-pages.ts";
+import type { Column } from "./table.tsx";
 
 /** The account's money: funding, transfers and the ledger. */
 
@@ -12,23 +14,30 @@ const FUNDING: readonly Column<FundingPayment>[] = [
   { title: text.market, cell: ({ symbol }) => symbol },
   { title: text.fundingRate, isNumber: true, cell: ({ fundingRate }) => percent(fundingRate, 4) },
   { title: text.position, isNumber: true, cell: ({ positionSize }) => positionSize },
-  { title: text.mark, isNumber: true, cell: ({ markPrice }) => price(markPrice, 2) },
+  {
+    title: text.mark,
+    isNumber: true,
+    cell: ({ markPrice, symbol }) => price(markPrice, decimalsOfMarket(symbol).price),
+  },
   { title: text.amount, isNumber: true, cell: ({ amount }) => <span class={tone(amount)}>{signed(amount, 4)}</span> },
 ];
 
-export function FundingHistory() {
-  const client = accountClient.value;
-  if (client === null) return null;
-  return (
-    <History
-      caption={text.funding}
-      columns={FUNDING}
-      read={(page) => client.fundingPayments(page)}
-      keyOf={({ symbol, fundingTime }) => symbol + fundingTime}
-      empty={text.noFunding}
-    />
-  );
+/** The money of isolated positions is not in the wallet balance. */
+function readMoney(): void {
+  void balance.value?.walletBalance;
+  messagesOf("positions");
 }
+
+export const FUNDING_HISTORY: HistoryList<FundingPayment> = {
+  id: "funding",
+  caption: text.funding,
+  columns: FUNDING,
+  empty: text.noFunding,
+  hasSymbols: true,
+  keyOf: ({ symbol, fundingTime }) => symbol + fundingTime,
+  read: (client, query) => client.fundingPayments(query),
+  news: readMoney,
+};
 
 const LEDGER: readonly Column<LedgerEntry>[] = [
   { title: text.time, cell: ({ time }) => dayAndClock(time) },
@@ -37,19 +46,17 @@ const LEDGER: readonly Column<LedgerEntry>[] = [
   { title: text.amount, isNumber: true, cell: ({ amount }) => <span class={tone(amount)}>{signed(amount, 6)}</span> },
 ];
 
-export function Ledger() {
-  const client = accountClient.value;
-  if (client === null) return null;
-  return (
-    <History
-      caption={text.ledger}
-      columns={LEDGER}
-      read={(page) => client.ledger(page)}
-      keyOf={({ entryId }) => entryId}
-      empty={text.noLedger}
-    />
-  );
-}
+export const LEDGER_LIST: HistoryList<LedgerEntry, NonNullable<LedgerQuery["type"]>> = {
+  id: "ledger",
+  caption: text.ledger,
+  columns: LEDGER,
+  empty: text.noLedger,
+  hasSymbols: true,
+  kinds: ["DEPOSIT", "WITHDRAWAL", "REALIZED_PNL", "FEE", "LIQUIDATION_FEE", "FUNDING", "DEFICIT_COVERED"],
+  keyOf: ({ entryId }) => entryId,
+  read: (client, query, type) => client.ledger({ ...query, ...(type !== null && { type }) }),
+  news: readMoney,
+};
 
 const TRANSFERS: readonly Column<Transfer>[] = [
   { title: text.time, cell: ({ createdAt }) => dayAndClock(createdAt) },
@@ -59,14 +66,19 @@ const TRANSFERS: readonly Column<Transfer>[] = [
   { title: text.status, cell: ({ status }) => words(status) },
 ];
 
-export function Transfers() {
-  return (
-    <Table
-      caption={text.transfers}
-      columns={TRANSFERS}
-      rows={transfers.value}
-      keyOf={({ transferId }) => transferId}
-      empty={text.noTransfers}
-    />
-  );
-}
+export const TRANSFER_LIST: HistoryList<Transfer, Transfer["kind"]> = {
+  id: "transfers",
+  caption: text.transfers,
+  columns: TRANSFERS,
+  empty: text.noTransfers,
+  kinds: ["DEPOSIT", "WITHDRAWAL"],
+  keyOf: ({ transferId }) => transferId,
+  read: async (client, query, kind) => {
+    if (kind === "DEPOSIT") return client.deposits(query);
+    if (kind === "WITHDRAWAL") return client.withdrawals(query);
+    const { cursor, ...rest } = query;
+    const page = { ...rest, ...(cursor !== undefined && { endTime: Number(cursor) }) };
+    return mergePages(await Promise.all([client.deposits(page), client.withdrawals(page)]));
+  },
+  news: () => messagesOf("transfers"),
+};

@@ -1,31 +1,25 @@
-import type { Order } from "../../client/types.ts";
+import type { Order, OrderHistoryQuery } from "../../client/types.ts";
 import { amending } from "../dialogs/amend.tsx";
-import { closedOrders, openOrders } from "../state/account.ts";
-import { chooseMarket, decimalsOfMarket } from "../state/markets.ts";
+import { messagesOf, openOrders } from "../state/account.ts";
+import { decimalsOfMarket } from "../state/markets.ts";
 import { cancelAll, cancelOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock, price, words } from "../text/format.ts";
+import { CancelAfter } from "./cancel-after.tsx";
+import { MarketLink, sideCell } from "./cells.tsx";
+import type { HistoryList } from "./history.tsx";
 import { type Column, Table } from "./table.tsx";
+
+type ClosedStatus = NonNullable<OrderHistoryQuery["status"]>[number];
 
 const TIME: Column<Order> = { title: text.time, cell: ({ createdAt }) => dayAndClock(createdAt) };
 
 const MARKET: Column<Order> = {
   title: text.market,
-  cell: ({ symbol, side }) => (
-    <button
-      type="button"
-      class={`market-link ${side === "SELL" ? "short" : "long"}`}
-      onClick={() => chooseMarket(symbol)}
-    >
-      {symbol}
-    </button>
-  ),
+  cell: ({ symbol, side }) => <MarketLink symbol={symbol} isShort={side === "SELL"} />,
 };
 
-const SIDE: Column<Order> = {
-  title: text.side,
-  cell: ({ side }) => <span class={side === "BUY" ? "up" : "down"}>{side === "BUY" ? text.buy : text.sell}</span>,
-};
+const SIDE: Column<Order> = { title: text.side, cell: sideCell };
 
 const TYPE: Column<Order> = {
   title: text.type,
@@ -79,6 +73,12 @@ const REDUCE_ONLY: Column<Order> = {
   cell: ({ reduceOnly }) => (reduceOnly ? text.yes : text.no),
 };
 
+/** The account's own names for its orders. They are shown as text, whatever they contain. */
+const CLIENT_ID: Column<Order> = {
+  title: text.lists.clientId,
+  cell: ({ clientOrderId }) => <span class="sub inline client-id">{clientOrderId ?? "–"}</span>,
+};
+
 const OPEN_COLUMNS: readonly Column<Order>[] = [
   ...[TIME, MARKET, SIDE, TYPE, PRICE, QUANTITY, TRIGGER, REDUCE_ONLY],
   {
@@ -118,6 +118,7 @@ const CLOSED_COLUMNS: readonly Column<Order>[] = [
       </>
     ),
   },
+  CLIENT_ID,
 ];
 
 const keyOf = ({ orderId }: Order): string => orderId;
@@ -126,24 +127,25 @@ export function OpenOrders() {
   const rows = openOrders.value;
   return (
     <>
-      {rows.length > 0 && (
-        <button type="button" class="mini above" onClick={() => void cancelAll()}>
+      <div class="list-tools">
+        <CancelAfter />
+        <button type="button" class="mini" disabled={rows.length === 0} onClick={() => void cancelAll()}>
           {text.cancelAll}
         </button>
-      )}
+      </div>
       <Table caption={text.openOrders} columns={OPEN_COLUMNS} rows={rows} keyOf={keyOf} empty={text.noOpenOrders} />
     </>
   );
 }
 
-export function OrderHistory() {
-  return (
-    <Table
-      caption={text.orderHistory}
-      columns={CLOSED_COLUMNS}
-      rows={closedOrders.value}
-      keyOf={keyOf}
-      empty={text.noOrderHistory}
-    />
-  );
-}
+export const ORDER_HISTORY: HistoryList<Order, ClosedStatus> = {
+  id: "history",
+  caption: text.orderHistory,
+  columns: CLOSED_COLUMNS,
+  empty: text.noOrderHistory,
+  hasSymbols: true,
+  kinds: ["FILLED", "CANCELED", "EXPIRED", "REJECTED"],
+  keyOf,
+  read: (client, query, status) => client.orderHistory({ ...query, ...(status !== null && { status: [status] }) }),
+  news: () => messagesOf("orders"),
+};

@@ -1,10 +1,11 @@
 import type { Position } from "../../client/types.ts";
-import { positionDialog } from "../dialogs/position.tsx";
+import { guardOf, positionDialog } from "../dialogs/position.tsx";
 import { pnlOf, positions } from "../state/account.ts";
-import { chooseMarket, decimalsOfMarket, tickerOf } from "../state/markets.ts";
+import { decimalsOfMarket, tickerOf } from "../state/markets.ts";
 import { closePosition, reversePosition } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
+import { MarketLink } from "./cells.tsx";
 import { type Column, Table } from "./table.tsx";
 
 const mark = ({ symbol, markPrice }: Position): string | null => tickerOf(symbol).value?.markPrice ?? markPrice;
@@ -15,18 +16,32 @@ function distance(position: Position): number | null {
   return position.liquidationPrice === null || now === 0 ? null : Math.abs(Number(position.liquidationPrice) / now - 1);
 }
 
+/** What the position would receive at the end of the running interval, at the present rate and mark. Negative: it pays. */
+function fundingToCome(position: Position): number | null {
+  const rate = tickerOf(position.symbol).value?.fundingRate;
+  if (rate == null) return null;
+  const paid = Number(position.size) * Number(mark(position) ?? 0) * Number(rate);
+  return position.side === "SHORT" ? paid : -paid;
+}
+
+/** The triggers of the orders that close the whole position: take-profit, then stop-loss. */
+function Exits({ symbol }: { symbol: string }) {
+  const [profit, loss] = (["TAKE_PROFIT_MARKET", "STOP_MARKET"] as const).map((type) =>
+    price(guardOf(symbol, type)?.triggerPrice, decimalsOfMarket(symbol).price),
+  );
+  return (
+    <>
+      {profit} <span class="sub">{loss}</span>
+    </>
+  );
+}
+
 const COLUMNS: readonly Column<Position>[] = [
   {
     title: text.market,
     cell: ({ symbol, side, leverage, marginMode }) => (
       <>
-        <button
-          type="button"
-          class={`market-link ${side === "SHORT" ? "short" : "long"}`}
-          onClick={() => chooseMarket(symbol)}
-        >
-          {symbol}
-        </button>{" "}
+        <MarketLink symbol={symbol} isShort={side === "SHORT"} />{" "}
         <span class="tag">
           {marginMode === "CROSS" ? text.cross : text.isolated} {leverage}×
         </span>
@@ -72,10 +87,19 @@ const COLUMNS: readonly Column<Position>[] = [
     },
   },
   {
-    title: text.funding,
+    title: text.fundingOfPosition,
     isNumber: true,
-    cell: (row) => <span class={tone(row.cumulativeFunding)}>{signed(row.cumulativeFunding)}</span>,
+    cell: (row) => {
+      const next = fundingToCome(row);
+      return (
+        <>
+          <span class={tone(row.cumulativeFunding)}>{signed(row.cumulativeFunding)}</span>{" "}
+          <span class={`sub ${tone(next)}`}>{next === null ? "" : signed(next)}</span>
+        </>
+      );
+    },
   },
+  { title: text.exits, isNumber: true, cell: ({ symbol }) => <Exits symbol={symbol} /> },
   { title: text.adl, cell: ({ adlRank }) => <AdlLights rank={adlRank} /> },
   {
     title: text.actions,
@@ -135,6 +159,7 @@ export function Positions() {
       rows={positions.value}
       keyOf={({ symbol }) => symbol}
       empty={text.noPositions}
+      isStacked
     />
   );
 }

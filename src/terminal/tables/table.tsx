@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useWindow } from "./window.ts";
 
-/** A table whose head stays in view. */
+/** A table whose head stays in view. Of many rows only those in view are drawn. */
 
 export interface Column<Row> {
   readonly title: string;
@@ -15,11 +17,23 @@ export function Table<Row>(props: {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
+  /** The lesser figure of a cell stands below the other one. */
+  isStacked?: boolean;
 }) {
-  const { caption, columns, rows, keyOf, empty } = props;
+  const { caption, columns, rows, keyOf, empty, isStacked = false } = props;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const shown = useWindow(body, rows.length);
+  const focused = useRef<HTMLElement | null>(null);
+  // A row that goes takes the focus with it: its panel keeps the place in the page.
+  useLayoutEffect(() => {
+    if (focused.current === null || focused.current.isConnected) return;
+    focused.current = null;
+    if (document.activeElement === document.body) document.getElementById("tables-panel")?.focus();
+  });
   if (rows.length === 0) return <p class="empty">{empty}</p>;
+  const { first, end, rowHeightPx } = shown ?? { first: 0, end: rows.length, rowHeightPx: 0 };
   return (
-    <table>
+    <table class={isStacked ? "stacked" : ""} {...(shown !== null && { "aria-rowcount": rows.length + 1 })}>
       <caption class="hidden">{caption}</caption>
       <thead>
         <tr>
@@ -30,9 +44,18 @@ export function Table<Row>(props: {
           ))}
         </tr>
       </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={keyOf(row)}>
+      <tbody
+        ref={body}
+        onFocusIn={(event) => {
+          focused.current = event.target as HTMLElement;
+        }}
+        onFocusOut={(event) => {
+          if (event.relatedTarget !== null) focused.current = null;
+        }}
+      >
+        {shown !== null && <Spacer key="above" columns={columns.length} heightPx={first * rowHeightPx} />}
+        {rows.slice(first, end).map((row, index) => (
+          <tr key={keyOf(row)} {...(shown !== null && { "aria-rowindex": first + index + 2 })}>
             {columns.map(({ title, isNumber, cell }) => (
               <td data-title={title} class={isNumber === true ? "num right" : ""}>
                 {cell(row)}
@@ -40,7 +63,16 @@ export function Table<Row>(props: {
             ))}
           </tr>
         ))}
+        {shown !== null && <Spacer key="below" columns={columns.length} heightPx={(rows.length - end) * rowHeightPx} />}
       </tbody>
     </table>
   );
 }
+
+/** Stands for the rows that are not drawn. */
+const Spacer = ({ columns, heightPx }: { columns: number; heightPx: number }) => (
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nobody can focus a row.
+  <tr class="spacer" aria-hidden="true">
+    <td colSpan={columns} style={{ height: `${heightPx}px` }} />
+  </tr>
+);

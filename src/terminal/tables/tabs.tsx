@@ -1,13 +1,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import type { PerpdClient } from "../../client/client.ts";
-import type { Page } from "../../client/types.ts";
-import { account, accountClient, openOrders, positions } from "../state/account.ts";
+import { account, openOrders, positions } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
-import { download } from "./download.ts";
-import { Fills } from "./fills.tsx";
-import { FundingHistory, Ledger, Transfers } from "./money.tsx";
-import { OpenOrders, OrderHistory } from "./orders.tsx";
+import { FILLS } from "./fills.tsx";
+import { History, type HistoryList } from "./history.tsx";
+import { lazily } from "./lazy.tsx";
+import { FUNDING_HISTORY, LEDGER_LIST, TRANSFER_LIST } from "./money.tsx";
+import { OpenOrders, ORDER_HISTORY } from "./orders.tsx";
 import { Positions } from "./positions.tsx";
 
 /** The account's tables, one at a time. */
@@ -18,23 +17,27 @@ interface Tab {
   readonly Panel: ComponentType;
   /** Shown beside the title. */
   count?(): number;
-  /** The whole list, for the CSV file. */
-  read?(client: PerpdClient, page: { limit: number; cursor?: string }): Promise<Page<object>>;
 }
+
+const historyTab = <Row extends object, Kind extends string>(list: HistoryList<Row, Kind>): Tab => ({
+  id: list.id,
+  title: list.caption,
+  Panel: () => <History key={list.id} list={list as unknown as HistoryList<Row>} />,
+});
 
 export const TABS: readonly Tab[] = [
   { id: "positions", title: text.positions, Panel: Positions, count: () => positions.value.length },
   { id: "orders", title: text.openOrders, Panel: OpenOrders, count: () => openOrders.value.length },
+  historyTab(ORDER_HISTORY),
+  historyTab(FILLS),
+  historyTab(FUNDING_HISTORY),
+  historyTab(TRANSFER_LIST),
+  historyTab(LEDGER_LIST),
   {
-    id: "history",
-    title: text.orderHistory,
-    Panel: OrderHistory,
-    read: (client, page) => client.orderHistory(page),
+    id: "equity",
+    title: text.equityChart.title,
+    Panel: lazily(async () => (await import("./equity.tsx")).Equity),
   },
-  { id: "fills", title: text.fills, Panel: Fills, read: (client, page) => client.fills(page) },
-  { id: "funding", title: text.funding, Panel: FundingHistory, read: (client, page) => client.fundingPayments(page) },
-  { id: "transfers", title: text.transfers, Panel: Transfers },
-  { id: "ledger", title: text.ledger, Panel: Ledger, read: (client, page) => client.ledger(page) },
 ];
 
 /** The id of a tab. */
@@ -42,8 +45,7 @@ export const chosenTab = signal("positions");
 
 export function AccountTables() {
   const index = TABS.findIndex(({ id }) => id === chosenTab.value);
-  const { Panel, id, read } = TABS[index] ?? TABS[0]!;
-  const client = accountClient.value;
+  const { Panel, id } = TABS[index] ?? TABS[0]!;
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
@@ -72,11 +74,6 @@ export function AccountTables() {
           </button>
         ))}
       </div>
-      {read !== undefined && client !== null && (
-        <button type="button" class="mini csv" onClick={() => void download(id, (page) => read(client, page))}>
-          {text.csv}
-        </button>
-      )}
       {/* It scrolls, so the keyboard must reach it. */}
       <div class="table-body" role="tabpanel" id="tables-panel" aria-labelledby={`tab-${id}`} tabIndex={0}>
         {account.value === null ? <p class="empty">{text.signInForTables}</p> : <Panel />}

@@ -1,3 +1,6 @@
+type Figures = Readonly<Record<string, string>>;
+const OFFERS = { LIMIT: "limit", STOP_MARKET: "stop", TAKE_PROFIT_MARKET: "take profit" } as const;
+
 /** Every text of the terminal, in English. Functions put figures and names in. */
 export const text = {
   // Connection
@@ -20,6 +23,49 @@ export const text = {
   panels: "Panels",
   panelNames: { chart: "Chart", book: "Book", trade: "Trade", account: "Account" },
   theme: "Light theme",
+  panelSizes: {
+    bookWidth: "Width of the order book",
+    formWidth: "Width of the order form",
+    tablesHeight: "Height of positions and orders",
+    tapeHeight: "Height of the trades",
+  },
+  pixels: (count: number) => `${count} pixels`,
+  separatorHint: "Drag, or use the arrow keys. A double click brings the default back.",
+  resetPanels: "Reset the sizes of the panels",
+
+  // Tour
+  tour: "Take the tour",
+  tourProgress: (step: number, steps: number) => `${step} of ${steps}`,
+  tourBack: "Back",
+  tourNext: "Next",
+  tourDone: "Start trading",
+  tourLeave: "Leave the tour",
+  tourSteps: {
+    market: {
+      title: "Choose a market",
+      body: "Your account has test money. Each market has its own order book, chart and funding rate; positions in all of them share your margin.",
+    },
+    chart: {
+      title: "Watch the price",
+      body: "Your orders, your entry price and your liquidation price are lines here. Drag an order's handle to move its price.",
+    },
+    book: {
+      title: "Pick a price",
+      body: "A click on a level fills the order form. “Verified” means that sequence and checksum agree with the exchange.",
+    },
+    trade: {
+      title: "Place an order",
+      body: "Choose a side and a size. Before you send it, the engine itself says what it would cost and where you would be liquidated.",
+    },
+    account: {
+      title: "Manage what you hold",
+      body: "Positions and orders appear here. Close, reverse or protect a position, amend an order, or save the lists as CSV.",
+    },
+    more: {
+      title: "Make it yours",
+      body: "Ctrl+K finds every command. The settings have themes, hotkeys and sounds. The lines between the panels can be dragged.",
+    },
+  },
 
   // Markets
   market: "Market",
@@ -35,7 +81,10 @@ export const text = {
   turnover24h: "24 h volume",
   openInterest: "Open interest",
   fundingCountdown: "Funding / countdown",
+  lastDay: "Last day",
+  fundingOfPosition: "Funding (next)",
   funding: "Funding",
+  reducingOnly: "This market is reduce only: an order can only make a position smaller.",
   halted: (status: string) => `Trading is restricted in this market: ${status.toLowerCase()}.`,
 
   // Chart
@@ -49,6 +98,94 @@ export const text = {
   long: "Long",
   short: "Short",
   liquidationShort: "Liq. price",
+  candles: "Candles",
+  chartKeys:
+    "Left and right go from candle to candle, up and down change the price. Enter offers orders at that price. Plus and minus zoom.",
+  candleAt: (time: string, open: string, high: string, low: string, close: string) =>
+    `${time}: open ${open}, high ${high}, low ${low}, close ${close}`,
+  chartToggles: {
+    fitsOrders: {
+      name: "Fit orders",
+      hint: "Fit my orders: the price scale includes all of them, and the entry price.",
+    },
+    showsTable: { name: "Table", hint: "The chart as a table, the newest candle first." },
+  },
+  orderAt: (price: string) => `Order at ${price}`,
+  offer: (side: "BUY" | "SELL", kind: keyof typeof OFFERS, price: string) =>
+    `${side === "BUY" ? "Buy" : "Sell"} ${OFFERS[kind]} at ${price}`,
+  fillAt: (side: "BUY" | "SELL", quantity: string, price: string) =>
+    `${side === "BUY" ? "Bought" : "Sold"} ${quantity} at ${price}`,
+  candle: {
+    table: "Candle table",
+    caption: (interval: string) => `Candles of ${interval}, newest first`,
+    open: "Open",
+    high: "High",
+    low: "Low",
+    close: "Close",
+    change: "Change",
+    volume: (asset: string) => `Volume (${asset})`,
+    pages: "Pages of candles",
+    newer: "Newer candles",
+    older: "Older candles",
+  },
+  notLoaded: "A part of the page could not be loaded. Reload the page.",
+  indicators: {
+    open: "Indicators",
+    title: "Lines and indicators",
+    lines: {
+      sma: [""],
+      ema: [""],
+      bollinger: ["", "upper", "lower"],
+      vwap: [""],
+      volumeAverage: [""],
+      rsi: [""],
+      macd: ["", "signal", "histogram"],
+      atr: [""],
+      stochastic: ["%K", "%D"],
+    },
+    names: {
+      sma: "SMA",
+      ema: "EMA",
+      bollinger: "Bollinger",
+      vwap: "VWAP",
+      volumeAverage: "Volume average",
+      rsi: "RSI",
+      macd: "MACD",
+      atr: "ATR",
+      stochastic: "Stochastic",
+    },
+    longNames: {
+      sma: "Simple moving averages",
+      ema: "Exponential moving averages",
+      bollinger: "Bands of deviations around the mean",
+      vwap: "Volume-weighted average price",
+      volumeAverage: "Mean of the volumes",
+      rsi: "Relative strength index",
+      macd: "Moving average convergence/divergence",
+      atr: "Average true range",
+      stochastic: "Place of the close in the range",
+    },
+    parameters: {
+      sma: ["Length 1", "Length 2", "Length 3"],
+      ema: ["Length 1", "Length 2", "Length 3"],
+      bollinger: ["Length", "Deviations"],
+      vwap: [],
+      volumeAverage: ["Length"],
+      rsi: ["Length"],
+      macd: ["Fast", "Slow", "Signal"],
+      atr: ["Length"],
+      stochastic: ["Length", "Smoothing", "Signal"],
+    },
+    parameterOf: (indicator: string, parameter: string) => `${indicator}: ${parameter.toLowerCase()}`,
+    badValue: (least: number, most: number, step: number) =>
+      step === 1 ? `Enter a whole number from ${least} to ${most}.` : `Enter ${least} to ${most}, in steps of ${step}.`,
+    none: "0 = no such line. Lengths are in candles; VWAP begins at midnight UTC.",
+    prices: "Lines",
+    onlyFromMinute: "Candles of a second have no mark and index price.",
+    showsMark: "Mark price",
+    showsIndex: "Index price",
+    showsFills: "My fills",
+  },
 
   // Book and trades
   orderBook: "Order book",
@@ -67,8 +204,23 @@ export const text = {
   grouping: "Price step of the book",
   verified: "✓ verified",
   checking: "checking",
+  repaired: (repairs: number) => (repairs === 1 ? "repaired once" : `repaired ${repairs} times`),
   verifiedHint: (repairs: number) =>
     `Sequence and checksum of this book agree with the exchange. Repairs since the page was opened: ${repairs}.`,
+
+  tape: {
+    kinds: "Trades or liquidations",
+    liquidations: "Liquidations",
+    listOf: { trades: "Trades", liquidations: "Liquidations of all markets" },
+    smallest: "Smallest value in USDC",
+    all: "All",
+    large: "Large",
+    liquidation: "liquidation",
+    longLiquidated: "Long liquidated",
+    shortLiquidated: "Short liquidated",
+    noTrades: "No trade of this size yet.",
+    noLiquidations: "No liquidation of this size yet.",
+  },
 
   // Order form
   orderForm: "Place an order",
@@ -91,8 +243,20 @@ export const text = {
   },
   available: "Available",
   position: "Position",
-  best: "Best",
-  bestPriceHint: "Takes the best price of your own side.",
+  priceMatch: "Price from the book",
+  typedPrice: "Fixed",
+  priceMatches: {
+    QUEUE: "Queue 1",
+    QUEUE_5: "Queue 5",
+    QUEUE_10: "Queue 10",
+    QUEUE_20: "Queue 20",
+    OPPONENT: "Counterparty 1",
+    OPPONENT_5: "Counterparty 5",
+    OPPONENT_10: "Counterparty 10",
+    OPPONENT_20: "Counterparty 20",
+  },
+  priceMatchHint: "The engine takes the price of a level of the book: of your own side (queue) or of the other one.",
+  about: (value: string) => `≈ ${value}`,
   trigger: "Trigger",
   triggerBy: "Price that triggers",
   triggerSources: { MARK: "Mark", LAST: "Last", INDEX: "Index" },
@@ -100,6 +264,14 @@ export const text = {
   activation: "Activation",
   atOnce: "At once",
   sizeUnit: "Unit of the size",
+  byRisk: "Risk",
+  riskAmount: "Loss at the stop",
+  stopDistance: "Stop distance",
+  stopUnit: "Unit of the distance",
+  stopByRisk: (stop: string, size: string) => `Stop at ${stop}. Size ${size}. Fees are counted.`,
+  noStopThere: "There is no valid stop at this distance.",
+  noPriceYet: "The market has no price yet.",
+  largestOrder: "Use the largest",
   sizeSlider: "Part of the largest order",
   reduceOnly: "Reduce only",
   reduceOnlyHint: "The order can only make your position smaller.",
@@ -112,6 +284,8 @@ export const text = {
   exitsHint: "Attaches a take-profit and a stop-loss to the order.",
   takeProfit: "Take profit at",
   stopLoss: "Stop loss at",
+  takeProfitName: "Take profit",
+  stopLossName: "Stop loss",
   timeInForce: "Time in force",
   timesInForce: {
     GTC: "Good till canceled",
@@ -134,11 +308,54 @@ export const text = {
   positionAfter: "Position after",
   use: (value: string) => `Use ${value}`,
   faultEmpty: "Enter a value.",
+  faultNoExit: "Enter a take-profit, a stop or both.",
   faultNoNumber: "Enter a number such as 1234.5.",
   faultZero: "Enter a value above 0.",
   faultOffStep: (step: string) => `Must be a multiple of ${step}.`,
-  faultRange: (range: string) => `Must be within ${range}.`,
+  faultLeast: (least: string) => `Must be at least ${least}.`,
+  faultMost: (most: string) => `Must be at most ${most}.`,
   signInFirst: "Open an account to trade.",
+
+  // Refusals, by the exchange's codes. `of`: the figures of the refusal.
+  because: (reason: string) => `The reason: ${reason}.`,
+  usableFrom: (time: string) => `It can be used from ${time}.`,
+  atMostUsdc: (amount: string) => `At most ${amount} USDC.`,
+  tryAgainIn: (seconds: number) => `Try again in ${seconds} s.`,
+  refusedPlainly: "The exchange refuses this.",
+  refusals: {
+    INSUFFICIENT_MARGIN: (of: Figures) =>
+      `Not enough free margin: ${of.required} USDC is needed, and ${of.available} USDC is free.`,
+    LOSS_NOT_SETTLED: (of: Figures) =>
+      `The order would lose ${of.required} USDC against the mark price at once. You have ${of.available} USDC without open gains.`,
+    PRICE_OUT_OF_BAND: (of: Figures) => `Too far from the mark price. The furthest is ${of.limit}.`,
+    PRICE_TOO_HIGH: (of: Figures) => `Must be at most ${of.limit}.`,
+    NO_PRICE_LEVEL: "The book does not have that price level now. Choose another, or enter a price.",
+    QUANTITY_TOO_SMALL: (of: Figures) => `Must be at least ${of.limit}.`,
+    QUANTITY_TOO_LARGE: (of: Figures) => `Must be at most ${of.limit}.`,
+    DISPLAY_QUANTITY_OUT_OF_RANGE: (of: Figures) => `Must be from ${of.min} to ${of.max}.`,
+    NOTIONAL_TOO_SMALL: (of: Figures) => `The order must be worth at least ${of.limit} USDC.`,
+    POSITION_LIMIT: (of: Figures) => `Your position with its open orders can be at most ${of.limit}.`,
+    OPEN_INTEREST_CAP: (of: Figures) => `The market is nearly full: all positions can be at most ${of.limit}.`,
+    TOO_MANY_OPEN_ORDERS: (of: Figures) => `You can have ${of.limit} open orders in this market. Cancel one first.`,
+    TOO_MANY_TRIGGER_ORDERS: (of: Figures) =>
+      `You can have ${of.limit} orders in this market that wait for a price. Cancel one first.`,
+    POST_ONLY_WOULD_TRADE: (of: Figures) =>
+      `A post-only order must not trade at once, and the best opposite price is ${of.best}.`,
+    REDUCE_ONLY_NO_POSITION: "You have no position that the order could reduce.",
+    WOULD_TRIGGER: (of: Figures) => `It would trigger at once: the price is ${of.current} already.`,
+    LEVERAGE_OUT_OF_RANGE: (of: Figures) => `Must be at most ${of.limit}×.`,
+    OPEN_ORDERS_EXIST: "Cancel your orders in this market first: their margin would change.",
+    QUANTITY_BELOW_FILLED: (of: Figures) => `Must be above ${of.filled}, which has been filled.`,
+    GOOD_TILL_DATE_PASSED: "This time has passed.",
+    SYMBOL_HALTED: "Trading in this market is halted.",
+    MISSING_FIELD: "Enter a value.",
+    PRICE_NOT_ON_TICK: (of: Figures) => `Must be a multiple of ${of.tickSize}.`,
+    QUANTITY_NOT_ON_STEP: (of: Figures) => `Must be a multiple of ${of.stepSize}.`,
+    ADDRESS_NOT_IN_BOOK: "The exchange pays only to addresses of your address book. Add it to the address book below.",
+    KEY_ORDER_LIMIT: (of: Figures) => `This API key's orders can be worth at most ${of.limit} USDC.`,
+    KEY_POSITION_LIMIT: (of: Figures) => `This API key's positions can be worth at most ${of.limit} USDC.`,
+    KEY_LEVERAGE_LIMIT: (of: Figures) => `This API key's leverage can be at most ${of.limit}×.`,
+  },
 
   // Leverage
   leverage: "Leverage",
@@ -149,7 +366,10 @@ export const text = {
   crossHint: "All your equity backs the position.",
   isolatedHint: "The position can lose only the margin set aside for it.",
   maxNotional: "Largest position",
-  marginOfPosition: "Margin of the position",
+  marginOfPosition: "Position margin",
+  leverageSlider: "Leverage from 1 to the largest",
+  changes: "What changes",
+  byAllEquity: "by all your equity",
   confirm: "Confirm",
   close: "Close",
 
@@ -157,6 +377,8 @@ export const text = {
   outcomeUnknown: "Outcome unknown",
   askingForOutcome: "The answer was lost. Asking the exchange what became of the order.",
   lookAtTables: "The answer was lost. The tables show what happened once the connection is back.",
+  lookAtHistory: "You signed out before the exchange said what became of the order. Its history shows it.",
+  notSent: "Not sent: the page is not connected. Nothing was done.",
   notPlaced: "Not placed",
   nothingReached: "The order did not reach the exchange.",
   refused: "Refused",
@@ -167,6 +389,24 @@ export const text = {
   orderEnded: (type: string, status: string) => `${type} order ${status.toLowerCase()}`,
   traded: (side: string, filled: string, quantity: string, asset: string) =>
     `${side === "BUY" ? "Bought" : "Sold"} ${filled}${filled === quantity ? "" : ` of ${quantity}`} ${asset}`,
+
+  // What happens without a request of this page
+  liquidated: (symbol: string) => `${symbol} liquidated`,
+  deleveraged: (symbol: string) => `${symbol} deleveraged`,
+  liquidatedDetail: (what: string, pnl: string, fee: string) =>
+    `The margin was too low. ${what}. PnL ${pnl}, fee ${fee} USDC.`,
+  deleveragedDetail: (what: string, pnl: string) => `Another account could not pay. ${what}. PnL ${pnl} USDC.`,
+  tradedAt: (side: string, quantity: string, asset: string, price: string) =>
+    `${side === "BUY" ? "Bought" : "Sold"} ${quantity} ${asset} @ ${price}`,
+  marginCall: (what: string, ratio: string) =>
+    `Margin call: ${what} has a margin ratio of ${ratio}. At 100% it is liquidated. Add money or close a part.`,
+  crossAccount: "your account",
+  isolatedPosition: (symbol: string) => `the isolated position in ${symbol}`,
+  noEquity: "no equity",
+  marketStatus: (symbol: string, status: string) => `${symbol}: ${status.toLowerCase()}`,
+  marketIsBack: "All orders are accepted again.",
+  restrictedBy: (reason: string) => `Reason: ${reason.toLowerCase()}.`,
+  restrictedUntil: (time: string) => `Until ${time}.`,
 
   // Commands and hotkeys
   palette: "Commands",
@@ -283,7 +523,7 @@ export const text = {
   amendTitle: (side: string, symbol: string) => `Amend: ${side} ${symbol}`,
   amendFields: { price: "Price", triggerPrice: "Trigger", quantity: "Size", displayQuantity: "Shown size" },
   amendHint: "The size includes what has been filled. A smaller size keeps the place in the queue.",
-  dragHint: "Drag to a new price. Click for price and size.",
+  dragHint: "Drag to a new price, or press the arrow keys and then Enter. Click for price and size.",
   type: "Type",
   status: "Status",
   filledOfSize: "Filled / size",
@@ -310,6 +550,52 @@ export const text = {
   noDownload: "Not saved",
   rows: (count: number) => (count === 1 ? "1 row" : `${count} rows`),
 
+  cancelAfter: {
+    title: "Cancel-after switch",
+    hint: "The exchange cancels all your orders when the time is over, also when this page is closed or you have signed out.",
+    cancelAllAfter: "Cancel all after",
+    times: { 10: "10 s", 30: "30 s", 60: "1 min", 300: "5 min", 900: "15 min", 3600: "1 h", 86400: "24 h" } as Record<
+      number,
+      string
+    >,
+    renewed: "Renew while connected",
+    arm: "Arm",
+    renew: "Renew",
+    disarm: "Disarm",
+    allIn: "Cancels all in",
+    armed: "Cancel-after switch armed",
+    disarmed: "Cancel-after switch disarmed",
+    ordersStay: "Your orders stay.",
+    left: (time: string) => `All orders are canceled in ${time}.`,
+    soon: "Orders are canceled soon",
+    over: "The cancel-after time is over",
+    lookAtOrders: "The exchange cancels all orders. The tables show it.",
+  },
+
+  lists: {
+    kind: "Kind",
+    allKinds: "All kinds",
+    range: "Time range",
+    ranges: { all: "All time", day: "24 hours", week: "7 days", month: "30 days", custom: "From … to …" },
+    from: "From",
+    to: "To",
+    backwards: "The end is before the beginning.",
+    noMatch: "Nothing matches the filter.",
+    again: "Try again",
+    clientId: "Client ID",
+    firstRows: (count: number) => `The first ${count} rows. Choose a shorter time for the others.`,
+  },
+
+  equityChart: {
+    title: "Equity and PnL",
+    ranges: { "1h": "1 hour", "1d": "1 day", "1w": "1 week", "1m": "1 month", all: "All time" },
+    shortRanges: { "1h": "1h", "1d": "1d", "1w": "1w", "1m": "1M", all: "All" },
+    views: { pnl: "PnL", equity: "Equity", table: "Table" },
+    profit: "PnL of this time",
+    fall: "Largest fall",
+    none: "No history yet.",
+  },
+
   // Account
   account: "Account",
   demo: "Demo",
@@ -319,6 +605,9 @@ export const text = {
     "Trade with 100,000 USDC of test money. The page makes a wallet for you; it is gone when you close the page.",
   orWallet: "Or sign in with your wallet:",
   connect: (name: string) => `Connect ${name}`,
+  waitingForWallet: (name: string) => `Waiting for ${name}: answer in its window, or choose another way.`,
+  namelessWallet: "Wallet without a name",
+  noAccount: (name: string) => `${name} gave no account of Ethereum.`,
   declined: "You declined it in the wallet.",
   walletFailed: (reason: string) => `The wallet refused: ${reason}`,
   otherDomain: (named: string, own: string) =>
@@ -326,6 +615,7 @@ export const text = {
   otherAddress: "The exchange's login message names another account. Nothing was signed.",
   opening: "Opening…",
   signInFailed: "Could not sign in",
+  signedOut: "Signed out",
   signOut: "Sign out",
   fundsArrived: "Test money arrived",
   equity: "Equity",
@@ -346,12 +636,7 @@ export const text = {
     demoAccount: "Open a demo account",
     otherApproval: "The exchange's message is for another site. Nothing was signed.",
     sendAgain: "It is not known whether this was done. Press again: it happens once.",
-    because: (reason: string) => `The reason: ${reason}.`,
-    usableFrom: (time: string) => `It can be used from ${time}.`,
-    atMost: (amount: string) => `At most ${amount} USDC.`,
-    tryAgainIn: (seconds: number) => `Try again in ${seconds} s.`,
     tooFine: "USDC has six decimals.",
-    addFirst: "Add it to the address book below.",
     noAddress: "Enter an address: 0x and 40 digits, 0 to 9 and a to f.",
     noLabel: "Enter 1 to 64 plain characters.",
 
@@ -388,18 +673,32 @@ export const text = {
     limits: "Limits and expiry",
     limitNames: {
       allowedIps: "Only from these IP addresses",
+      allowedSymbols: "Only in these markets",
       maxOrderNotional: "Largest order (USDC)",
+      maxPositionNotional: "Largest position (USDC)",
       maxLeverage: "Largest leverage",
     },
-    limitHints: { allowedIps: "203.0.113.7, 10.0.0.0/8", maxOrderNotional: "Not limited", maxLeverage: "Not limited" },
+    limitHints: {
+      allowedIps: "203.0.113.7, 10.0.0.0/8",
+      allowedSymbols: "BTC-PERP, ETH-PERP",
+      maxOrderNotional: "Not limited",
+      maxPositionNotional: "Not limited",
+      maxLeverage: "Not limited",
+    },
+    noSuchMarket: (name: string) => `There is no market called ${name}.`,
     badLeverage: "Enter a whole number from 1 to 1000.",
     validFor: "Valid for",
     always: "No end",
     days: (days: number) => `${days} days`,
     createKey: "Create key",
     revoke: "Revoke",
+    revokeNow: "Revoke now",
+    keep: "Keep",
+    revokeHint: "Programs that use this key stop at once. It cannot be undone.",
     createdAt: (time: string) => `created ${time}`,
     onlyFrom: (addresses: string) => `only from ${addresses}`,
+    onlyIn: (symbols: string) => `only ${symbols}`,
+    positionsUpTo: (amount: string) => `positions up to ${amount} USDC`,
     ordersUpTo: (amount: string) => `orders up to ${amount} USDC`,
     leverageUpTo: (leverage: number) => `leverage up to ${leverage}×`,
     apiKey: "API key",

@@ -2,14 +2,20 @@
 
 const DECIMAL = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
 
-/** What a person types, as the API wants it: "01,000.50" → "1000.50", ".5" → "0.5". Null when it is no number. */
+/** With the same separator after each three digits. */
+const GROUPED = /^-?[1-9][0-9]{0,2}(?:([ ,_\u00a0\u2009\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]*)?$/;
+
+/**
+ * A number that a person typed or pasted, as the API wants it: "1,000.50" → "1000.50", ".5" → "0.5". Null when it is no
+ * number. So is "0,5": one that takes the comma for a point must not trade ten times the size.
+ */
 export function cleanDecimal(typed: string): string | null {
-  const text = typed
-    .replaceAll(/[\s,_]/g, "")
-    .replace(/^\./, "0.")
-    .replace(/\.$/, "")
-    .replace(/^0+(?=\d)/, "");
-  return /[0-9]/.test(typed) && DECIMAL.test(text) && text.length <= 25 ? text : null;
+  const trimmed = typed.trim();
+  const text = (GROUPED.test(trimmed) ? trimmed.replaceAll(/[^0-9.-]/g, "") : trimmed)
+    .replace(/^\.(?=[0-9])/, "0.")
+    .replace(/(?<=[0-9])\.$/, "")
+    .replace(/^0+(?=[0-9])/, "");
+  return DECIMAL.test(text) && text.length <= 25 ? text : null;
 }
 
 export const decimalsOf = (text: string): number => (text.includes(".") ? text.length - text.indexOf(".") - 1 : 0);
@@ -45,6 +51,12 @@ export function toStep(value: string, step: string, rounding: Rounding): string 
 export const isMultiple = (value: string, step: string): boolean => {
   const decimals = Math.max(decimalsOf(value), decimalsOf(step));
   return toUnits(value, decimals) % toUnits(step, decimals) === 0n;
+};
+
+/** Whether a value that is not negative is above another. */
+export const isAbove = (value: string, other: string): boolean => {
+  const decimals = Math.max(decimalsOf(value), decimalsOf(other));
+  return toUnits(value, decimals) > toUnits(other, decimals);
 };
 
 /** A number from a calculation as a decimal text, cut to a multiple of `step`. "0" when it is not finite or negative. */

@@ -5,6 +5,8 @@ import type { Browser, Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+const SEEN_TOUR = `localStorage["perpd.settings"] ??= '{"hasSeenTour":true}';`;
+
 /** A tab whose console errors, uncaught errors and violations of the security policy fail the test. */
 export class Tab {
   readonly page: Page;
@@ -21,11 +23,11 @@ export class Tab {
     page.on("pageerror", (error) => note(`uncaught: ${error.stack ?? error.message}`));
   }
 
-  /** `init` prepares the page before its first script runs. */
+  /** `init` prepares the page before its first script runs. `isFirstVisit`: the browser has not seen the tour yet. */
   static async open(
     browser: Browser,
     url: string,
-    { init }: { init?: (page: Page) => Promise<void> } = {},
+    { init, isFirstVisit }: { init?: (page: Page) => Promise<void>; isFirstVisit?: boolean } = {},
   ): Promise<Tab> {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     await init?.(page);
@@ -34,6 +36,8 @@ export class Tab {
       content: `addEventListener("securitypolicyviolation", (event) =>
         console.error("CSP report: " + event.violatedDirective + " " + event.blockedURI + " " + event.sourceFile));`,
     });
+    // The tour would lie over what a test clicks.
+    if (isFirstVisit !== true) await page.addInitScript({ content: SEEN_TOUR });
     const tab = new Tab(page);
     await page.goto(url);
     return tab;

@@ -85,7 +85,7 @@ test("a symbol is halted and resumed only when its name is typed", options, asyn
   await send.click();
   await shows(row("BTC-PERP").getByText("Reduce only"));
   assert.equal((await symbolOf("BTC-PERP")).statusReason, "OPERATOR");
-  await shows(page.getByRole("table", { name: "What operators did" }).getByRole("cell", { name: "Halt" }));
+  await shows(page.getByRole("table", { name: "Actions of operators" }).getByRole("cell", { name: "Halt" }));
   await button("Resume BTC-PERP").click();
   const resume = dialog("Resume BTC-PERP");
   assert.ok(await resume.getByRole("button", { name: "Resume BTC-PERP" }).isDisabled());
@@ -137,6 +137,7 @@ test("the audit, the fund and the health are shown, without a violation of axe-c
   const { money } = await new Operator(server).audit();
   await shows(region("Audit").getByText(Number(money).toLocaleString("en-US", { minimumFractionDigits: 2 })));
   await shows(region("Health").getByText("OK", { exact: true }));
+  await shows(region("Health").getByText(/^[\d,]+\.\d GiB free$/));
   await shows(region("Insurance fund").getByText(/USDC$/));
   await shows(page.getByRole("img", { name: /^Transactions: \d+\/s$/ }));
   await shows(page.getByRole("img", { name: /^Latency: [\d.]+ ms, [\d.]+ ms$/ }));
@@ -158,6 +159,7 @@ test("a lost connection is said, and the token is forgotten at the end", options
   await server.stop();
   await shows(page.getByRole("alert").getByText(/^Stale: these figures are of \d\d:\d\d:\d\d\./));
   await shows(region("Health").getByText("Stale", { exact: true }));
+  assert.deepEqual(await tab.axe(), []);
   await button("Sign out").click();
   await until("the form", async () => (await page.getByLabel("Operator token").inputValue()) === "");
   tab.assertClean();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import { DEFAULTS } from "../../../src/terminal/state/choices.ts";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
@@ -108,8 +109,10 @@ test("a price between two ticks is refused in place, with the prices beside it",
     assert.ok(await form().getByRole("button", { name: "Enter an order" }).isDisabled(), nonsense);
   }
   await fill({ Size: "90000" });
-  // The engine's own words, before anything is sent.
-  await shows(form().getByText(/quantity/i));
+  await shows(form().getByText("Must be at most 100."));
+  await fill({ Size: "50" });
+  // The engine's own refusal, before anything is sent.
+  await shows(form().getByText(/^Not enough free margin: /));
   await fill({ Price: "", Size: "" });
   tab.assertClean();
 });
@@ -208,7 +211,7 @@ test("a trade goes by keyboard alone, and hotkeys trade only while they are arme
     .waitFor();
   await keyboard.press("Control+a");
   await keyboard.type("0.03");
-  await shows(form().getByRole("button", { name: "Buy 0.03 BTC" }));
+  await shows(form().getByRole("button", { name: "Buy 0.03 BTC", disabled: false }));
   await keyboard.press("Enter");
   await shows(table("Positions").getByRole("cell", { name: "0.03 BTC", exact: true }));
   await page.getByRole("tab", { name: "Positions" }).focus();
@@ -262,12 +265,17 @@ test("an order is placed and canceled by keyboard alone, after a question", opti
   await askOrNot();
   await command("show open orders");
   await focused(page.getByRole("tab", { name: "Open orders" }));
+  await keyboard.press("q");
+  await focused(form().getByLabel("Size", { exact: true }));
+  await command("show open orders");
+  await focused(page.getByRole("tab", { name: "Open orders" }));
   await keyboard.press("l");
   await focused(form().getByLabel("Price", { exact: true }));
   await keyboard.press("Control+a");
   await keyboard.type("64000");
   await keyboard.press("Tab");
-  await keyboard.press("q");
+  await focused(form().getByLabel("Price from the book"));
+  await keyboard.press("Tab");
   await focused(form().getByLabel("Size", { exact: true }));
   await keyboard.press("Control+a");
   await keyboard.type("0.05");
@@ -275,7 +283,8 @@ test("an order is placed and canceled by keyboard alone, after a question", opti
   await keyboard.type("x");
   assert.equal(await form().getByLabel("Size", { exact: true }).inputValue(), "0.05x");
   await keyboard.press("Backspace");
-  await shows(form().getByRole("button", { name: "Buy 0.05 BTC" }));
+  // While the connection is slow, Enter sends nothing and says so.
+  await shows(form().getByRole("button", { name: "Buy 0.05 BTC", disabled: false }));
   await keyboard.press("Enter");
   const asked = page.getByRole("dialog", { name: "Send this?" });
   await shows(asked.getByText("Buy 0.05 BTC-PERP · Limit @ 64000"));
@@ -330,7 +339,11 @@ test("settings survive a reload, hold nothing of the account, and are reset", op
   await other.page.reload();
   await shows(other.page.getByText("Live", { exact: true }));
   const stored = await other.page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
-  assert.match(String(stored), /^\{"perpd\.settings":"[^}]*"hotkeys[^}]*\}\}?"?\}$/);
+  const entries = Object.entries(JSON.parse(String(stored)) as Record<string, string>);
+  assert.deepEqual(
+    entries.map(([name, value]) => [name, Object.keys(JSON.parse(value) as object)]),
+    [["perpd.settings", Object.keys(DEFAULTS)]],
+  );
   assert.doesNotMatch(String(stored), /token|0x/i);
   await keyboard.press("k");
   await other.page
@@ -368,6 +381,7 @@ test("money is withdrawn, and an API key is created and revoked", options, async
   await shows(dialog.getByText("<b>bot</b>", { exact: true }));
   assert.deepEqual(await tab.axe(), []);
   await dialog.getByRole("button", { name: "Revoke <b>bot</b>" }).click();
+  await dialog.getByRole("button", { name: "Revoke now <b>bot</b>" }).click();
   await shows(dialog.getByText("No API keys yet."));
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
@@ -494,6 +508,10 @@ async function useAccountMenu(tab: Tab): Promise<void> {
   await press("I have saved it");
   assert.equal(await dialog.getByLabel("Secret", { exact: true }).count(), 0);
   await press("Revoke bot");
+  assert.deepEqual(await tab.axe(), []);
+  await press("Keep");
+  await press("Revoke bot");
+  await press("Revoke now bot");
   await shows(dialog.getByText("No API keys yet."));
   await page.keyboard.press("Escape");
 
@@ -577,30 +595,54 @@ test("a disconnected page says so, lets nobody trade, and goes on by itself", op
   assert.ok(await form().getByRole("button", { name: "Buy 0.01 BTC" }).isDisabled());
 });
 
+const PAGE_HEADERS = [
+  ...["content-type", "cache-control", "vary", "content-security-policy"],
+  ...["x-content-type-options", "referrer-policy"],
+];
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; " +
+  "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Its name has a hash of its content, so it is kept for ever, in each encoding. */
+async function checkAsset(url: string): Promise<void> {
+  assert.match(url, /-[A-Za-z0-9]{8}\.(js|css|svg)$/);
+  const texts: string[] = [];
+  for (const [accepted, encoding] of [
+    ["identity", null],
+    ...["br", "gzip"].map((name) => [name, name] as const),
+  ] as const) {
+    const reply = await fetch(url, { headers: { "Accept-Encoding": accepted } });
+    assert.equal(reply.headers.get("content-encoding"), encoding);
+    assert.equal(reply.headers.get("cache-control"), "public, max-age=31536000, immutable");
+    assert.equal(reply.headers.get("vary"), "Accept-Encoding");
+    assert.equal(reply.headers.get("x-content-type-options"), "nosniff");
+    texts.push(await reply.text());
+  }
+  assert.equal(new Set(texts).size, 1);
+}
+
 test("the page and its files come from memory, with the headers that keep them and nothing else", options, async () => {
   // The test before has stopped it.
   await server.start();
   const { origin } = new URL(server.url);
-  const main = await fetch(`${origin}/`);
-  const html = await main.text();
-  assert.equal(main.headers.get("cache-control"), "no-cache");
-  assert.equal(main.headers.get("vary"), "Accept-Encoding");
-  const policy = main.headers.get("content-security-policy") ?? "";
-  assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;/);
-  assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/);
-  for (const name of ["x-content-type-options", "referrer-policy", "permissions-policy"])
-    assert.ok(main.headers.has(name), name);
-  const etag = main.headers.get("etag") ?? "";
-  const again = await fetch(`${origin}/`, { headers: { "If-None-Match": etag } });
-  assert.deepEqual([again.status, await again.text()], [304, ""]);
-  const named = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
-  assert.ok(named.some((path) => path.endsWith(".js")) && named.some((path) => path.endsWith(".css")));
-  for (const path of named) {
-    const plain = await fetch(origin + path, { headers: { "Accept-Encoding": "identity" } });
-    const packed = await fetch(origin + path, { headers: { "Accept-Encoding": "br" } });
-    assert.match(plain.headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
-    assert.equal(packed.headers.get("content-encoding"), "br");
-    assert.equal(await packed.text(), await plain.text());
+  for (const page of ["/", "/operator"]) {
+    const main = await fetch(origin + page);
+    const html = await main.text();
+    assert.deepEqual(
+      PAGE_HEADERS.map((name) => main.headers.get(name)),
+      ["text/html; charset=utf-8", "no-cache", "Accept-Encoding", POLICY, "nosniff", "no-referrer"],
+    );
+    assert.match(main.headers.get("permissions-policy") ?? "", /camera=\(\).*microphone=\(\)/);
+    const etag = main.headers.get("etag") ?? "";
+    const again = await fetch(origin + page, { headers: { "If-None-Match": etag } });
+    assert.deepEqual([again.status, again.headers.get("etag"), await again.text()], [304, etag, ""]);
+    const named = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+    assert.ok(named.some((path) => path.endsWith(".js")) && named.some((path) => path.endsWith(".css")));
+    for (const path of named) await checkAsset(origin + path);
+    const script = /<script type="module" src="([^"]+)"/.exec(html)?.[1] ?? "";
+    const imported = (await (await fetch(origin + script)).text()).matchAll(/(?:from|import)"\.\/([^"]+)"/g);
+    for (const [, name] of imported)
+      assert.ok(html.includes(`<link rel="modulepreload" href="/assets/${name}">`), name);
   }
   for (const path of ["/assets/none.js", "/assets/", "/index.html", "/assets/../package.json", "/nothing"]) {
     const missing = await fetch(origin + path);

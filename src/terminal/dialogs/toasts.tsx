@@ -9,7 +9,7 @@ export function Toasts() {
       </p>
       <section class="toasts" aria-label={text.notifications}>
         {toasts.value.map(({ key, tone, title, detail }) => (
-          <div key={key} class={`toast ${tone}`}>
+          <div key={key} class={tone === "plain" ? "toast" : `toast ${tone}`}>
             <strong>{title}</strong>
             <span>{detail}</span>
             <button type="button" class="icon" aria-label={text.close} onClick={() => dismiss(key)}>

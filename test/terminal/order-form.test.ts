@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PerpdError } from "../../src/client/error.ts";
+import type { Instrument, Position } from "../../src/client/types.ts";
+import { buildOrder, type Draft, EMPTY_DRAFT, KINDS, PRICE_MATCHES } from "../../src/terminal/order-form/draft.ts";
+import { termsAfter } from "../../src/terminal/order-form/margin-change.ts";
+import { nearestOf, readDecimal, refusalText } from "../../src/terminal/text/refusals.ts";
+import { ERRORS, type ErrorCode, messageOf } from "../../src/wire/error-codes.ts";
+
+const BTC = {
+  ...{ symbol: "BTC-PERP", baseAsset: "BTC", quoteAsset: "USDC", tickSize: "0.1", stepSize: "0.001" },
+  ...{ minQuantity: "0.001", maxQuantity: "100", maxPrice: "1000000", takerFeeRate: "0.0005" },
+} as Instrument;
+const NOW = 1_700_000_000_000;
+const build = (fields: Partial<Draft>, market = 65_000) => buildOrder({ ...EMPTY_DRAFT, ...fields }, BTC, market, NOW);
+const order = (fields: Partial<Draft>, market?: number) => {
+  const { order, faults } = build(fields, market);
+  assert.deepEqual([...faults], []);
+  return order;
+};
+const LIMIT = { price: "64,000", size: "0.05" };
+
+test("each type of the form has the fields of the API that the type takes, and no others", () => {
+  const common = { symbol: "BTC-PERP", side: "BUY", quantity: "0.05" };
+  const all = {
+    ...LIMIT,
+    triggerPrice: "66000",
+    activationPrice: "60000",
+    maxSlippage: "0.5",
+    displayQuantity: "0.01",
+  };
+  const triggered = { triggerPrice: "66000", triggerBy: "MARK" };
+  const expected = [
+    { price: "64000" },
+    { maxSlippage: "0.005" },
+    { ...triggered, maxSlippage: "0.005" },
+    { ...triggered, price: "64000" },
+    { ...triggered, maxSlippage: "0.005" },
+    { ...triggered, price: "64000" },
+    { callbackRate: "0.01", triggerBy: "MARK", activationPrice: "60000", maxSlippage: "0.005" },
+  ];
+  for (const [i, kind] of KINDS.entries())
+    assert.deepEqual(order({ ...all, kind }), { ...common, type: kind, ...expected[i] });
+});
+
+test("options reach the orders that take them", () => {
+  const rows: [fields: Partial<Draft>, part: object][] = [
+    [{ timeInForce: "IOC" }, { timeInForce: "IOC" }],
+    [
+      { timeInForce: "GTD", goodForMinutes: "2" },
+      { timeInForce: "GTD", goodTillDate: NOW + 120_000 },
+    ],
+    [{ postOnly: true }, { postOnly: true }],
+    [{ timeInForce: "GTD", postOnly: true }, { postOnly: true }],
+    [{ isIceberg: true, displayQuantity: "0.01" }, { displayQuantity: "0.01" }],
+    [{ reduceOnly: true }, { reduceOnly: true }],
+    [{ hasExits: true, takeProfit: "70000" }, { takeProfit: { triggerPrice: "70000" } }],
+    [{ kind: "MARKET", timeInForce: "FOK" }, { timeInForce: "FOK" }],
+    [{ kind: "STOP", triggerPrice: "66000", timeInForce: "IOC" }, { timeInForce: "IOC" }],
+    [{ kind: "STOP", triggerPrice: "66000", postOnly: true }, { postOnly: true }],
+    ...PRICE_MATCHES.map((priceMatch): [Partial<Draft>, object] => [{ priceMatch }, { priceMatch }]),
+  ];
+  for (const [fields, part] of rows) {
+    const made = order({ ...LIMIT, ...fields });
+    assert.deepEqual(made, { ...made, ...part });
+  }
+  // What the type or another option excludes is left out, not sent to be refused.
+  assert.ok(!("price" in (order({ ...LIMIT, priceMatch: "QUEUE" }) ?? {})));
+  assert.ok(!("postOnly" in (order({ ...LIMIT, timeInForce: "IOC", postOnly: true }) ?? {})));
+  assert.ok(!("timeInForce" in (order({ ...LIMIT, kind: "MARKET", timeInForce: "GTD" }) ?? {})));
+  assert.ok(!("takeProfit" in (order({ ...LIMIT, hasExits: true, takeProfit: "70000", reduceOnly: true }) ?? {})));
+});
+
+test("a size in the quote asset or by risk becomes a quantity, and the risk sets the stop", () => {
+  assert.equal(order({ kind: "MARKET", sizeUnit: "QUOTE", size: "1,300" })?.quantity, "0.02");
+  assert.equal(order({ price: "50000", sizeUnit: "QUOTE", size: "100" })?.quantity, "0.002");
+  const risk = { kind: "MARKET", sizeUnit: "RISK", size: "100", stopDistance: "2" } as const;
+  // 65,000 − 2 % = 63,700; a unit loses 1,300 and 0.05 % of 65,000 and of 63,700: 1,364.35.
+  const long = order(risk);
+  assert.deepEqual([long?.quantity, long?.stopLoss], ["0.073", { triggerPrice: "63700" }]);
+  const short = order({ ...risk, side: "SELL", stopUnit: "QUOTE", stopDistance: "1000" });
+  assert.deepEqual([short?.quantity, short?.stopLoss], ["0.093", { triggerPrice: "66000" }]);
+  const both = order({ ...risk, hasExits: true, takeProfit: "70000", stopLoss: "1" });
+  assert.deepEqual([both?.takeProfit, both?.stopLoss], [{ triggerPrice: "70000" }, { triggerPrice: "63700" }]);
+  // A type that cannot bring its stop takes the size as one of the base asset.
+  assert.equal(order({ ...risk, kind: "STOP_MARKET", triggerPrice: "66000", size: "0.1" })?.quantity, "0.1");
+  for (const [fields, field] of [
+    [{ size: "0.1" }, "size"],
+    [{ stopDistance: "100" }, "stopDistance"],
+    [{ stopDistance: "0" }, "stopDistance"],
+    [{ stopDistance: "70000", stopUnit: "QUOTE" }, "stopDistance"],
+    [{ stopDistance: "" }, "stopDistance"],
+  ] as const) {
+    const built = build({ ...risk, ...fields });
+    assert.deepEqual([built.order, [...built.faults.keys()]], [null, [field]], JSON.stringify(fields));
+  }
+  assert.deepEqual([...build(risk, 0).faults.keys()], ["size"]);
+  assert.deepEqual(build({ kind: "MARKET", sizeUnit: "QUOTE", size: "10" }).faults.get("size")?.details, {
+    nearest: ["0.001"],
+  });
+});
+
+test("bad input of a field is a fault with its limit and the values beside it, and no order", () => {
+  const rows: [typed: string, fault: RegExp, nearest: string[]][] = [
+    ["", /^Enter a value\.$/, []],
+    ["abc", /^Enter a number/, []],
+    ["0.5e3", /^Enter a number/, []],
+    ["６５", /^Enter a number/, []],
+    ["0,5", /^Enter a number/, []],
+    ["1 5", /^Enter a number/, []],
+    ["0x10", /^Enter a number/, []],
+    ["5 BTC", /^Enter a number/, []],
+    ["-5", /above 0/, ["0.001"]],
+    ["0", /above 0/, ["0.001"]],
+    ["0.0004", /multiple of 0\.001/, ["0.001"]],
+    ["0.0015", /multiple of 0\.001/, ["0.001", "0.002"]],
+    ["100.001", /at most 100/, ["100"]],
+    ["9".repeat(40), /at most 100/, ["100"]],
+  ];
+  for (const [typed, text, nearest] of rows) {
+    const { order, faults } = build({ ...LIMIT, size: typed });
+    const fault = faults.get("size") as PerpdError;
+    assert.equal(order, null, typed);
+    assert.match(refusalText(fault), text, typed);
+    assert.deepEqual(nearestOf(fault), nearest, typed);
+    for (const value of nearest) assert.equal(readDecimal("size", value, { step: "0.001", most: "100" }), value);
+  }
+  for (const typed of [" 1,000.5 ", "1 000.5", "1\u00a0000.5", "1000.50", "01000.5"])
+    assert.equal(Number(order({ ...LIMIT, price: typed })?.price), 1000.5, typed);
+  // The exits were asked for, and are missing.
+  assert.deepEqual([...build({ ...LIMIT, hasExits: true }).faults.keys()], ["stopLoss"]);
+});
+
+test("each code of the exchange is told in words of the screen, without names of the API", () => {
+  const figures = ["limit", "required", "available", "best", "current", "filled", "min", "max", "tickSize", "stepSize"];
+  const details = Object.fromEntries(figures.map((name) => [name, "64000.1"]));
+  for (const code of Object.keys(ERRORS) as ErrorCode[])
+    for (const parts of [{ details }, {}]) {
+      const shown = refusalText(new PerpdError(422, { code, message: messageOf(code), ...parts }));
+      assert.doesNotMatch(shown, /details|\b[a-z]+[A-Z]|[A-Z]_[A-Z]|\b(GET|POST|DELETE) \/|^$/, code);
+      if ("details" in parts) assert.doesNotMatch(shown, /undefined/, code);
+      assert.match(shown, /^[A-Z].*[.]$/, code);
+    }
+  const ofField = (message: string): string => refusalText(new PerpdError(400, { code: "BAD_VALUE", message }));
+  assert.equal(ofField("displayQuantity must be above 0."), "Shown size must be above 0.");
+  assert.equal(ofField("maxSlippage must be a share from details.minimum to 1."), "The exchange refuses this.");
+});
+
+test("the valid values beside a refused one come from its limits", () => {
+  const rows: [code: string, field: string, details: Record<string, unknown>, nearest: string[]][] = [
+    ["PRICE_OUT_OF_BAND", "price", { limit: "68250", mark: "65000" }, ["68250"]],
+    ["QUANTITY_TOO_LARGE", "quantity", { limit: "100" }, ["100"]],
+    ["PRICE_NOT_ON_TICK", "price", { tickSize: "0.1", nearest: ["1", "1.1"] }, ["1", "1.1"]],
+    ["NOTIONAL_TOO_SMALL", "quantity", { limit: "5", nearest: "0.002" }, ["0.002"]],
+    ["DISPLAY_QUANTITY_OUT_OF_RANGE", "displayQuantity", { min: "0.01", max: "1" }, ["0.01", "1"]],
+    ["INSUFFICIENT_MARGIN", "amount", { required: "9", available: "5" }, ["5"]],
+    // The margin that is free is no size.
+    ["INSUFFICIENT_MARGIN", "quantity", { required: "9", available: "5" }, []],
+    ["POSITION_LIMIT", "quantity", { limit: "100" }, []],
+  ];
+  for (const [code, field, details, nearest] of rows)
+    assert.deepEqual(nearestOf(new PerpdError(422, { code, field, message: "No.", details })), nearest, code);
+});
+
+test("the dialog of the leverage knows what a change does to the position", () => {
+  const position = {
+    ...{ side: "LONG", size: "1", entryPrice: "65100", markPrice: "65000", notional: "65000", leverage: 10 },
+    ...{ marginMode: "CROSS", isolatedMargin: null, unrealizedPnl: "-100", maintenanceMargin: "325" },
+    liquidationPrice: "30000",
+  } as Position;
+  const cross = termsAfter(position, { leverage: 20, marginMode: "CROSS" });
+  assert.deepEqual(cross, { margin: 3250, bound: 3350, liquidationPrice: "30000" });
+  const isolated = termsAfter(position, { leverage: 10, marginMode: "ISOLATED" });
+  assert.deepEqual([isolated.margin, isolated.bound], [6500, 6600]);
+  // At this price 6,500 less the further loss is the maintenance margin of 0.5 %.
+  const price = Number(isolated.liquidationPrice);
+  assert.ok(Math.abs(6500 - (65_000 - price) - 0.005 * price) < 1e-6);
+  const own = { ...position, marginMode: "ISOLATED", isolatedMargin: "6500" } as Position;
+  // Isolated margin is not released by a higher leverage, and filled up for a lower one.
+  assert.equal(termsAfter(own, { leverage: 20, marginMode: "ISOLATED" }).margin, 6500);
+  assert.equal(termsAfter(own, { leverage: 5, marginMode: "ISOLATED" }).margin, 13_000);
+  assert.equal(termsAfter(own, { leverage: 10, marginMode: "CROSS" }).liquidationPrice, null);
+});
