@@ -1,5 +1,5 @@
 # The commands of CI. Node >= 20.15 and npm are the only requirements.
-.PHONY: run cluster test check docs pack sbom bench crash fuzz help install build
+.PHONY: run cluster test check docs screenshots pack sbom bench crash fuzz help install build
 
 ARGS ?=
 PORT ?= 8080
@@ -33,6 +33,9 @@ fuzz: build       ## randomised tests; make fuzz SEED=7 RUNS=1000 STAGES="simula
 
 docs: build       ## writes the pages of docs/reference from the declarations in the code
 	node dist/src/reference/main.js docs/reference
+
+screenshots: build  ## writes the pictures of docs/images, for which it trades in Chromium for some minutes
+	node dist/test/screenshots/main.js
 
 pack: build       ## writes the packages perpd and perpd-client into dist, for npm install FILE
 	npm pack --silent --pack-destination dist . ./dist/client

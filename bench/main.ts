@@ -17,6 +17,7 @@ import { benchReplication } from "./replication.ts";
 import { benchStart } from "./start.ts";
 import { isInMemory } from "./support/folder.ts";
 import { markdownTable, type Row } from "./support/report.ts";
+import { benchTerminal } from "./terminal.ts";
 import { benchWebSocket } from "./websocket.ts";
 
 /**
@@ -39,6 +40,7 @@ const STAGES = {
   cascade: () => benchCascade(ROUNDS),
   disk: benchDisk,
   replication: () => benchReplication(ROUNDS),
+  terminal: () => benchTerminal(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
 

@@ -36,6 +36,12 @@ export function ratioRow(
   };
 }
 
+/** A row whose figure is to be at most the goal. */
+export function goalRow(what: string, unit: string, goal: number, values: readonly number[]): Row {
+  const row = ratioRow(what, unit, "at most", values, new Array(values.length).fill(goal));
+  return goal > 0 ? row : { ...row, ratio: null, spread: null };
+}
+
 /**
  * Runs each measurement once per round, rotating which goes first, so that disturbances of the machine affect all.
  * Returns the results of each measurement, by round.
