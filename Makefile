@@ -3,7 +3,6 @@
 
 ARGS ?=
 PORT ?= 8080
-KILLS ?= 200
 
 run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
 	@node dist/src/main.js start $(ARGS)
@@ -25,8 +24,8 @@ check: install    ## lint, format and types only
 bench: build      ## benchmarks, printed as a table; make bench STAGES="core codec"
 	node dist/bench/main.js $(STAGES)
 
-crash: build      ## kills the server under load repeatedly; make crash KILLS=50
-	node dist/test/crash/main.js $(KILLS)
+crash: build      ## kills servers under load repeatedly; make crash KILLS=50 STAGES="restart failover"
+	SEED=$(SEED) KILLS=$(KILLS) node dist/test/crash/main.js $(STAGES)
 
 fuzz: build       ## randomised tests; make fuzz SEED=7 RUNS=1000 STAGES="simulation bodies"
 	SEED=$(SEED) RUNS=$(RUNS) node dist/test/fuzz/main.js $(STAGES)

@@ -6,7 +6,7 @@ import { Random } from "../e2e/support/random.ts";
 import { OPERATOR_TOKEN, TestServer } from "../e2e/support/server.ts";
 import { pause, until } from "../e2e/support/wait.ts";
 import { login, newPrivateKey } from "../e2e/support/wallet.ts";
-import { type CrashLoad, indexPriceOf, runClient, setLeverage, transfer } from "./load.ts";
+import { type CrashLoad, indexPriceOf, newLoad, runClient, setLeverage, transfer } from "./load.ts";
 import { AccountModel, Findings, ISOLATED_SYMBOL, SYMBOLS } from "./model.ts";
 import { verifyAll } from "./verify-exchange.ts";
 
@@ -44,11 +44,10 @@ type Ending = "LOAD" | "RECOVERY" | "IDLE" | "TERM";
 export async function runCrashRounds(options: CrashOptions): Promise<CrashReport> {
   const random = new Random(options.seed);
   const findings = new Findings();
-  const load: CrashLoad = { random, findings, url: "", stopping: false, acknowledged: 0, nextId: 1 };
+  const load = newLoad(random, findings);
   const server = new TestServer();
   const pickSettings = (): void => {
-    const environment = random.pick(options.environments);
-    server.environment = { PERPD_FAUCET_CAP: "10000000", PERPD_WITHDRAWAL_DELAY_MS: "200", ...environment };
+    server.environment = serverSettings(random.pick(options.environments));
   };
   pickSettings();
   try {
@@ -80,6 +79,13 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashReport
   }
 }
 
+/** Settings that the load needs, and others. */
+export const serverSettings = (others: Record<string, string>): Record<string, string> => ({
+  PERPD_FAUCET_CAP: "10000000",
+  PERPD_WITHDRAWAL_DELAY_MS: "200",
+  ...others,
+});
+
 function pickEnding(random: Random): Ending {
   const roll = random.next();
   if (roll < 0.65) return "LOAD";
@@ -92,7 +98,7 @@ async function start(server: TestServer, load: CrashLoad): Promise<void> {
   load.url = server.url;
 }
 
-async function openAccounts(load: CrashLoad): Promise<AccountModel[]> {
+export async function openAccounts(load: CrashLoad): Promise<AccountModel[]> {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   for (const symbol of SYMBOLS)
     await operator.call(200, "PUT", `/operator/index/${symbol}`, { price: indexPriceOf(symbol) });
@@ -121,10 +127,7 @@ async function runRound(
 ): Promise<void> {
   const { random, findings } = load;
   load.stopping = false;
-  const clients = accounts.flatMap((account) =>
-    Array.from({ length: CLIENTS_PER_ACCOUNT }, (_, i) => runClient(load, account, i === 0)),
-  );
-  const prices = movePrices(load);
+  const running = runLoad(load, accounts);
   const begun = load.acknowledged;
   await until("load", () => load.acknowledged >= begun + MIN_LOAD);
   await pause(random.between(20, 700));
@@ -134,7 +137,7 @@ async function runRound(
     if (code !== 0) findings.other.push(`SIGTERM under load: exit code ${code}`);
   }
   load.stopping = true;
-  await Promise.all([...clients, prices]);
+  await running;
   const since = Date.now();
   const quiet = ending === "IDLE" ? await quietState(load) : null;
   if (ending === "IDLE") await server.kill();
@@ -145,6 +148,14 @@ async function runRound(
     if (!isDeepStrictEqual(now, quiet) && !mayHaveSettled(since))
       findings.lost.push(`killed while idle: it was ${JSON.stringify(quiet)} and is ${JSON.stringify(now)}`);
   }
+}
+
+/** Runs all clients until `load.stopping`. */
+export async function runLoad(load: CrashLoad, accounts: readonly AccountModel[]): Promise<void> {
+  const clients = accounts.flatMap((account) =>
+    Array.from({ length: CLIENTS_PER_ACCOUNT }, (_, i) => runClient(load, account, i === 0)),
+  );
+  await Promise.all([...clients, movePrices(load)]);
 }
 
 /** Moves index prices a little, so that marks and margins change under load. */

@@ -39,6 +39,16 @@ export interface CrashLoad {
   /** Number of acknowledged changes. */
   acknowledged: number;
   nextId: number;
+  /** Between two requests of a client. */
+  pauseMs: number;
+  /** Called for each acknowledged change: where it was asked for, and when, by performance.now(). */
+  onAcknowledged(url: string, askedAtMs: number): void;
+}
+
+/** A load that has not begun. */
+export function newLoad(random: Random, findings: Findings): CrashLoad {
+  const idle = { url: "", stopping: false, acknowledged: 0, nextId: 1, pauseMs: 0, onAcknowledged() {} };
+  return { random, findings, ...idle };
 }
 
 /** Sends a request. Resolves with the reply, or null when the outcome is unknown. */
@@ -49,9 +59,11 @@ export async function tryRequest<T>(
   path: string,
   body?: object,
 ): Promise<Answer<T> | null> {
+  const { url } = load;
+  const askedAtMs = performance.now();
   let answer: Answer<T>;
   try {
-    answer = await new Api(load.url, token).request<T>(method, path, body);
+    answer = await new Api(url, token).request<T>(method, path, body);
   } catch (thrown) {
     // The reply violates openapi.json.
     if (thrown instanceof AssertionError) load.findings.other.push(thrown.message);
@@ -60,6 +72,7 @@ export async function tryRequest<T>(
   const { status, text } = answer;
   if (status < 300) {
     load.acknowledged++;
+    load.onAcknowledged(url, askedAtMs);
     return answer;
   }
   if (status === 503 && text.includes('"TIMEOUT"')) return null;
@@ -75,7 +88,7 @@ export async function runClient(load: CrashLoad, account: AccountModel, first: b
   while (!load.stopping) {
     await step(load, account, first);
     // A dead server refuses at once: yield, so that this loop does not block.
-    await pause(0);
+    await pause(load.pauseMs);
   }
 }
 

@@ -44,8 +44,8 @@ export interface Exit {
 
 /** The built server as a child process, on a free port and its own data folder. */
 export class TestServer {
-  /** `http://127.0.0.1:PORT/v1`; another one after each start. */
-  url = "";
+  /** `http://127.0.0.1:PORT/v1`; another one after each start, unless the port is given. */
+  url: string;
   wsUrl = "";
   readonly dataFolder: string;
   /** All output so far, over all starts. */
@@ -60,6 +60,7 @@ export class TestServer {
 
   constructor(options: ServerOptions = {}) {
     this.options = options;
+    this.url = options.port === undefined ? "" : `http://127.0.0.1:${options.port}/v1`;
     this.environment = options.environment ?? {};
     this.dataFolder = options.dataFolder ?? join(this.folder, "data");
   }
