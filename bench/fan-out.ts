@@ -1,5 +1,4 @@
 import type { ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { PerpdClient } from "../src/client/client.ts";
 import type { Delivered, SubscribersTask } from "./support/load/subscribers.ts";
@@ -12,6 +11,7 @@ import {
   startBare,
   startExchange,
 } from "./support/processes.ts";
+import { processorUs } from "./support/processor-time.ts";
 import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const SUBSCRIBERS = 1000;
@@ -24,8 +24,6 @@ const DEPTH = 20;
 export const MESSAGES_PER_ORDER = 2;
 /** The reply to the subscription, and a snapshot of each channel. */
 const INITIAL_MESSAGES = 3;
-/** /proc counts in ticks of 10 ms on Linux, whatever the kernel's own tick is (USER_HZ). */
-const US_PER_CLOCK_TICK = 10_000;
 const BARE = "bare publish";
 const HEADERS = { "Content-Type": "application/json" };
 
@@ -131,14 +129,6 @@ export class SubscriberProcess {
   stop(): Promise<void> {
     return endProcess(this.child, "SIGKILL");
   }
-}
-
-/** User and system time of a process so far, in us. */
-function processorUs(pid: number): number {
-  if (process.platform !== "linux") return 0;
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * US_PER_CLOCK_TICK;
 }
 
 export function exchangeTask(

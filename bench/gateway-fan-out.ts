@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exchangeTask, MESSAGES_PER_ORDER, maxSockets, restOrders, SubscriberProcess, SYMBOL } from "./fan-out.ts";
 import { type Running, type RunningExchange, startBare, startExchange, startGateway } from "./support/processes.ts";
+import { threadTimesUs } from "./support/processor-time.ts";
 import { interleave, median, type Row, ratioRow } from "./support/report.ts";
 import { NATS_SERVER, type RunningNats, startNats } from "./support/servers/nats.ts";
 
@@ -172,16 +173,6 @@ function extrapolate(count: number, perSubscriberKiB: number, usEach: number): R
       ...alone,
     },
   ];
-}
-
-/** Processor time of each thread so far, in us, by thread id. That of the main thread is the process id. */
-function threadTimesUs(pid: number): Map<number, number> {
-  const times = new Map<number, number>();
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const [ns] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
-    times.set(Number(thread), Number(ns) / 1e3);
-  }
-  return times;
 }
 
 function memoryKiB(pid: number): number {
