@@ -7,6 +7,7 @@ import { openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
 import { PremiumSampler } from "./feed/premium-sampler.ts";
 import { openSource } from "./feed/sources.ts";
+import { stalledPart } from "./front/exchange/leader.ts";
 import { probePort } from "./front/http/port-probe.ts";
 import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import type { CutTail } from "./replication/reconcile.ts";
@@ -76,6 +77,11 @@ async function start(
   const secret = await withRecoveryAdvice(openSecret)(config.data);
   const host = await Host.start(config, (progress) => showProgress(progress, stderr), {
     onStreamSilence: silenceLog(log),
+    onUncheckedServers: (monitors) =>
+      log.warn(
+        { monitors },
+        "these NATS servers did not say yet whether they write to their disks before they answer; they are asked again",
+      ),
     ...options,
   });
   logEvents(host, processLog);
@@ -177,9 +183,11 @@ function logEvents(host: Host, { log, end }: ProcessLog): void {
   host.onCheckNotDone = (reason) => {
     log.warn({ reason }, "the client order ids on disk were not checked: look-ups of unknown ids stay slow");
   };
+  let stalled = "";
   host.onStall = () => {
-    if (host.isStalled) log.error("the disk does not answer: no request is answered until it does");
-    else log.info("the disk answers again");
+    if (!host.isStalled) return log.info(`${stalled} answers again`);
+    stalled = stalledPart(host);
+    log.error(`${stalled} does not answer: no request is answered until it does`);
   };
   host.onRebuild = ({ concerns, error }) => {
     if (error === null) log.warn({ concerns }, "an actor thread that had died has been rebuilt");

@@ -37,6 +37,8 @@ export interface ServerSettings extends ReplicationConfig {
 export interface ReplicationServer {
   readonly stream: BatchStream;
   readonly lease: LeaseStore;
+  /** Monitors that did not answer: see requireSyncLater(). */
+  readonly uncheckedMonitors: readonly string[];
   /** Tells all other processes of the exchange how far this one is. Nobody may hear it. */
   announce(note: StandbyNote): void;
   /** Calls back for each note, also for this process's own. */
@@ -49,7 +51,7 @@ export interface ReplicationServer {
  * what to do: wrong credentials, a missing stream, one of other properties. Throws UnknownOutcomeError while no server answers.
  */
 export async function openServer(settings: ServerSettings, mayCreate: boolean): Promise<ReplicationServer> {
-  await requireSync(settings);
+  const uncheckedMonitors = await requireSync(settings);
   const connection = await connectOrExplain(settings);
   try {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
@@ -64,6 +66,7 @@ export async function openServer(settings: ServerSettings, mayCreate: boolean): 
     return {
       stream: await NatsStream.open(connection, settings.stream),
       lease: new NatsLease(kv),
+      uncheckedMonitors,
       announce: (note) => connection.publish(`${settings.stream}.standby`, JSON.stringify(note)),
       hear(listener) {
         connection.subscribe(`${settings.stream}.standby`, {
@@ -107,7 +110,7 @@ export async function openStreamReader(settings: ServerSettings): Promise<Pick<R
 
 async function connectOrExplain({ servers, credentialsFile, tls, url }: ServerSettings): Promise<NatsConnection> {
   try {
-    if (tls !== null) await requireTls(servers[0] as string, tls);
+    if (tls !== null) await Promise.all(servers.map((server) => requireTls(server, tls)));
     return await connect({
       servers: [...servers],
       name: `perpd ${url}`,

@@ -66,7 +66,7 @@ export interface Engine {
   readonly hasDiskRoom: boolean;
   /** Free on the disk of the data folder, as it was a moment ago; 0 = not known yet. */
   readonly diskFreeBytes: number;
-  /** The disk does not answer: transactions wait for the log, and none becomes durable. */
+  /** The disk or the replicated stream does not answer: transactions wait for it, and none becomes durable. */
   readonly isStalled: boolean;
   /** The history index makes no progress, although transactions wait for it. */
   readonly isHistoryStalled: boolean;

@@ -58,6 +58,8 @@ export interface HostOptions {
   watchEveryMs?: number;
   /** Called each time that the replicated stream does not answer. */
   onStreamSilence?: (reason: string) => void;
+  /** Called with the monitors of NATS servers that did not answer at the start. They are asked again. */
+  onUncheckedServers?: (monitors: readonly string[]) => void;
 }
 
 /** Milliseconds of a clock that nobody sets and that all threads share. */
@@ -333,6 +335,7 @@ export class Host extends EngineClient {
   private hear(message: Exclude<ReplicatorMessage, { cut: unknown }>): void {
     if ("silent" in message) return this.options.onStreamSilence?.(message.silent);
     if ("lost" in message) return this.onLost(message.lost);
+    if ("unchecked" in message) return this.options.onUncheckedServers?.(message.unchecked);
     if ("standby" in message) return this.standbys.hear(message.standby, this.releasedSequence());
     if ("leading" in message) return this.beginToLead(message.leading);
     this.leadership = { leader: message.following, epoch: 0 };

@@ -5,6 +5,7 @@ import { openServer, type ReplicationServer, type ServerSettings } from "../../r
 import { type CutTail, reconcile } from "../../replication/reconcile.ts";
 import { readMarker, writeMarker } from "../../replication/replication-marker.ts";
 import { LEASE_VALID_MS, type LocalSide, Replicator } from "../../replication/replicator.ts";
+import { requireSyncLater } from "../../replication/server-sync.ts";
 import { type LeaseEntry, type StandbyNote, UnknownOutcomeError } from "../../replication/stream.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
@@ -41,6 +42,7 @@ export type ReplicatorMessage =
   | { readonly following: LeaseEntry }
   | { readonly lost: LostTransactions }
   | { readonly standby: StandbyNote }
+  | { readonly unchecked: readonly string[] }
   | { readonly silent: string };
 
 const WAIT_MS = 250;
@@ -59,7 +61,8 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
   const onSilence = (reason: string): void => post({ silent: reason });
   const marker = readMarker(dataDir);
   const server = await untilAnswered(() => openServer(settings, mayBegin && marker === null), onSilence);
-  const { stream, lease } = server;
+  const { stream, lease, uncheckedMonitors } = server;
+  if (uncheckedMonitors.length > 0) post({ unchecked: uncheckedMonitors });
   const wasReplicated = marker !== null;
   const { exchangeId, mode } = settings;
   const { cut, streamedThrough } = await untilAnswered(
@@ -86,8 +89,14 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
     onSilence,
   });
   const endNotes = exchangeNotes(server, settings, new Control(task.control), post);
+  let isOver = false;
   try {
-    await replicator.run();
+    await Promise.all([
+      replicator.run().finally(() => {
+        isOver = true;
+      }),
+      requireSyncLater(uncheckedMonitors, { sleep, isOver: () => isOver }),
+    ]);
   } finally {
     endNotes();
     await server.close();

@@ -11,3 +11,7 @@ export function notLeader({ replication }: Replicated): ApiError {
   const leader = replication?.leaderUrl ?? null;
   return new ApiError("NOT_LEADER", leader === null ? {} : { details: { leader } });
 }
+
+/** The part that transactions wait for while Engine.isStalled. */
+export const stalledPart = ({ replication }: Replicated): string =>
+  (replication?.lagTransactions ?? 0) > 0 ? "the replicated stream" : "the disk";

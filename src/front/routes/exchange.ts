@@ -65,7 +65,7 @@ export function createMetrics(context: Context): Registry {
   gauge("log_lines_dropped", "Log lines that were not written since the start, because the log was not read", () =>
     droppedLogLines(),
   );
-  gauge("stalled", "1 while the disk does not answer and no transaction becomes durable", () =>
+  gauge("stalled", "1 while the disk or the replicated stream does not answer and no transaction becomes durable", () =>
     Number(engine.isStalled),
   );
   gauge("history_stalled", "1 while the history index makes no progress although transactions wait for it", () =>

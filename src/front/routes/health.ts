@@ -4,7 +4,7 @@ import { SymbolName } from "../../wire/schema/scalars.ts";
 import { Alive, Health, Ready, Replication } from "../../wire/schema/system.ts";
 import { CPU_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
-import { isFollower } from "../exchange/leader.ts";
+import { isFollower, stalledPart } from "../exchange/leader.ts";
 import { packSymbolPage } from "../exchange/symbol-page.ts";
 import { printSolvency } from "../json/ledger-json.ts";
 import { printReplication, roleOf } from "../json/replication-json.ts";
@@ -133,7 +133,8 @@ export function problemsOf({ engine, symbols, market, solvency }: HealthContext)
     add("NOT_LEADER", EXCHANGE, `Another process takes orders${at(replication.leaderUrl)}.`);
   else if (replication !== null && replication.leaseLeftMs < 0)
     add("NOT_LEADER", EXCHANGE, "This process cannot tell at the moment whether it still leads.");
-  if (engine.isStalled) add("STALLED", EXCHANGE, "The disk accepts no writes, so no request is answered.");
+  if (engine.isStalled)
+    add("STALLED", EXCHANGE, `No request is answered, because ${stalledPart(engine)} accepts no writes.`);
   for (const { id, name } of actors)
     if (engine.isDown(id)) add("REBUILDING", name, `The thread of ${name} has died. It is rebuilt from the log.`);
   for (const { id, name } of actors)

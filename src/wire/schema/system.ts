@@ -81,7 +81,7 @@ export const Problem = object({
 
 export const HealthStatus = Type.Enum(["OK", ...PROBLEMS], {
   description:
-    "OK, or the most serious of `problems`. NOT_LEADER: another process takes the orders, or may do so. STALLED: the disk accepts no writes, so requests end in TIMEOUT. " +
+    "OK, or the most serious of `problems`. NOT_LEADER: another process takes the orders, or may do so. STALLED: the disk or the replicated stream accepts no writes, so requests end in TIMEOUT. " +
     "REBUILDING: the thread of a symbol or of the ledger has died and is rebuilt; requests to it end in UNAVAILABLE. " +
     "UNRESPONSIVE: such a thread takes no commands; it is ended and rebuilt after some seconds. UNSOUND: the self-check has stopped trading in at " +
     "least one symbol. INSOLVENT: withdrawals are refused with WITHDRAWALS_GATED; see `solvency`. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +

@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { StreamFault } from "../../../src/replication/batch.ts";
 import { openServer, type ServerSettings } from "../../../src/replication/nats.ts";
 import { Publisher } from "../../../src/replication/publisher.ts";
+import { requireSync, requireSyncLater } from "../../../src/replication/server-sync.ts";
 import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
 import { StreamReader } from "../../../src/replication/stream-reader.ts";
 import { batchOf, EXCHANGE, leaseOf } from "../../replication/support.ts";
@@ -218,6 +219,37 @@ test("of three servers any one may die: what is published is there once", option
   assert.deepEqual(await stream.bounds(), { first: 1, last: 30 });
   await close();
 });
+
+test(
+  "of three servers one may be down at a start, and is asked whether it writes to its disk when it is back",
+  options,
+  async (t) => {
+    const ports = [await freePort(), await freePort()] as const;
+    const [one, two, late, lax] = [new Nats(), new Nats(), new Nats({ ports }), new Nats({ ports, isSync: false })];
+    t.after(() => Promise.all([one, two, late, lax].map((server) => server.dispose())));
+    await one.start();
+    const down = `http://127.0.0.1:${ports[1]}`;
+    const monitors = [one.monitor, down, `http://127.0.0.1:${await freePort()}`];
+    await assert.rejects(requireSync({ ...settings, monitors }), UnknownOutcomeError);
+    await two.start();
+    monitors[2] = two.monitor;
+    assert.deepEqual(await requireSync({ ...settings, monitors }), [down]);
+    const clock = { sleep: () => pause(10), isOver: () => false };
+    const checked = requireSyncLater([down], clock);
+    await late.start();
+    await checked;
+    await late.kill();
+    const refused = assert.rejects(requireSyncLater([down], clock), {
+      name: StreamFault.name,
+      message: /sync_interval: always/,
+    });
+    await lax.start();
+    await refused;
+    await assert.rejects(requireSync({ ...settings, monitors }), { name: StreamFault.name });
+    await lax.kill();
+    await requireSyncLater([down], { ...clock, isOver: () => true });
+  },
+);
 
 /** The server that leads the stream. */
 async function leaderOf(servers: readonly Nats[]): Promise<Nats> {
