@@ -14,7 +14,7 @@ export const UNTIL: Option = {
 };
 
 /** For orders at market. */
-export const SLIPPAGE: Option = {
+const SLIPPAGE: Option = {
   argument: "RATE",
   description: "at market: largest distance from the best price, or from the mark if it waits; 0.01 = 1 %",
 };

@@ -12,7 +12,7 @@ export function parseObject(text: string): object | null {
 }
 
 /** An HTTP response that is not a success, or not JSON. */
-export interface ErrorResponse {
+interface ErrorResponse {
   status: number;
   text: string;
   header(name: string): string | null;

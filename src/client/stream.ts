@@ -6,7 +6,7 @@ import { jittered } from "./retry.ts";
 import type * as api from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; the `ws` package has it too. */
-export interface WebSocketLike {
+interface WebSocketLike {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;

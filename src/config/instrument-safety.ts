@@ -26,7 +26,7 @@ const DEFAULT_BREAKER_PPM: RatePpm = (15 * PPM) / 100;
 const DEFAULT_MOVE = "0.001";
 const DEFAULT_LARGEST_POSITIONS = 10;
 
-export interface AgeBound {
+interface AgeBound {
   /** The server's setting: no index price may be older. */
   readonly maxIndexAgeMs: number;
   /** An operator sends prices, as rarely as they like: unless the instrument has a bound, only the server's holds. */

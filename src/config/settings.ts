@@ -7,7 +7,7 @@ import { DEFAULT_INSTRUMENTS } from "./instruments.ts";
  * The options of a setting. SETTINGS declares every setting once: its name in the configuration file, its valid values,
  * its default and its help line. The environment variable follows from the name: maxAccounts, PERPD_MAX_ACCOUNTS.
  */
-export interface SettingOptions extends TSchemaOptions {
+interface SettingOptions extends TSchemaOptions {
   description: string;
   /** The command line flag, without its dashes, if there is one. */
   flag?: string;

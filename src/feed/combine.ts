@@ -18,7 +18,7 @@ export interface CombineRules {
   readonly minSources: number;
 }
 
-export interface Combined {
+interface Combined {
   /** Null when too few quotes remain. */
   readonly price: number | null;
   readonly used: readonly string[];

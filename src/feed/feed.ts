@@ -13,7 +13,7 @@ export interface FeedLog {
   warn(fields: object, message: string): void;
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   engine: Engine;
   settings: FeedSettings;
   open: typeof openSource;

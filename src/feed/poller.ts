@@ -18,7 +18,7 @@ interface Failing {
   readonly failure: string;
 }
 
-export interface PollerOptions {
+interface PollerOptions {
   name: string;
   /** Weight of its quotes relative to other exchanges. */
   weight: number;

@@ -25,7 +25,7 @@ const OTHER_BYTES = 16 * 2 ** 30;
 const BACKUP_HINT = "`perpd backup` can copy a running exchange";
 
 /** The operator's commands on a data folder. */
-export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" | "restore" }>;
+type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" | "restore" }>;
 
 /** Runs the command, prints the result or the reason of a failure, and resolves with the exit code. */
 export async function operate(invocation: OperateInvocation): Promise<number> {

@@ -17,7 +17,7 @@ import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 const PIN_INTERVAL_MS = 20;
 const MAX_ATTEMPTS = 5;
 
-export interface CopyOptions {
+interface CopyOptions {
   from: string;
   /** Must not exist or be empty. */
   to: string;

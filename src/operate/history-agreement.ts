@@ -24,7 +24,7 @@ interface Tail {
   netQuanta: bigint;
 }
 
-export interface HistoryAgreement {
+interface HistoryAgreement {
   /** How many open orders of customers agree between the index and the actors. */
   openOrders: number;
   /** The same of their open positions. */

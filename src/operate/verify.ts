@@ -20,7 +20,7 @@ import { compareHistory, readTail } from "./history-agreement.ts";
 import { actorIdsOf, RecoveredExchange } from "./recovered.ts";
 
 /** Prints one line of the report. Called while the check goes on. */
-export type PrintLine = (line: string) => void;
+type PrintLine = (line: string) => void;
 
 /** The contents of the files, which are sound by themselves and together. */
 interface Files {

@@ -1,7 +1,7 @@
 /** Prints the types of the client's requests and replies as plain TypeScript, so that a program needs no typebox to read them. */
 
 /** The parts of a JSON schema that these schemas use. */
-export interface Schema {
+interface Schema {
   readonly type?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -21,7 +21,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
 };
 
 /** The type of the values that the schema accepts. Throws for a schema of another kind. */
-export function printType(schema: Schema, indent = ""): string {
+function printType(schema: Schema, indent = ""): string {
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.anyOf !== undefined) return schema.anyOf.map((each) => printType(each, indent)).join(" | ");

@@ -160,7 +160,7 @@ export interface SnapshotPart {
   readonly last: boolean;
 }
 
-export interface SnapshotEntries {
+interface SnapshotEntries {
   /** `row`: an encoded message, valid only during the call. */
   put(table: string, key: number | string, row: Uint8Array): void;
   remove(table: string, key: number | string): void;

@@ -25,7 +25,7 @@ const MOST_PREMIUM_PPB = PPB / 10;
 export const MAX_SAMPLE_MS = 10_000;
 
 /** The visible part of an order book: price levels in ticks, best first, and the lots shown at each. */
-export interface VisibleBook {
+interface VisibleBook {
   side(side: Side): { best(): PriceTicks; next(priceTicks: PriceTicks): PriceTicks };
   levelLots(priceTicks: PriceTicks): QuantityLots;
 }
@@ -39,7 +39,7 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
  * The notional for impact prices, in quanta. It grows with the open interest: those who hold it gain by a wrong premium, and
  * the quotes that make the premium are what they risk.
  */
-export function impactNotional(instrument: Instrument, indexTicks: PriceTicks, openInterestLots: QuantityLots): Quanta {
+function impactNotional(instrument: Instrument, indexTicks: PriceTicks, openInterestLots: QuantityLots): Quanta {
   const interestQuanta = openInterestLots * indexTicks * instrument.quantaPerTickLot;
   return Math.max(instrument.impactNotionalQuanta, Math.ceil((interestQuanta * instrument.impactNotionalPpm) / PPM));
 }

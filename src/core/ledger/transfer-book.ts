@@ -15,7 +15,7 @@ export const RECENT_TRANSFERS = 1000;
  * The table of settled transfers with a reference that are no longer recent, by referenceKey(). A start does not load tables
  * whose names begin so: see Snapshots.load().
  */
-export const SETTLED_TRANSFERS = "~transfers";
+const SETTLED_TRANSFERS = "~transfers";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SUM_BITS = 256;
 

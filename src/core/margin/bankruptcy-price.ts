@@ -23,7 +23,7 @@ export function closingBankruptcyTicks(state: SymbolState, row: number): PriceTi
 }
 
 /** The equity that backs an open position, in quanta: its isolated equity, or its share of the cross equity. */
-export function equityBackingClose(state: SymbolState, row: number): Quanta {
+function equityBackingClose(state: SymbolState, row: number): Quanta {
   return state.isIsolated(row) ? isolatedEquity(state, row) : crossEquityShare(state, row);
 }
 

@@ -14,7 +14,7 @@ const { StatusView } = replies;
 const { TradingHalted } = events;
 
 /** The state that can restrict trading in a symbol: see statusOf. */
-export interface Restrictions {
+interface Restrictions {
   readonly markTicks: number;
   /** MODE_TRADING when the symbol is not halted. */
   readonly haltMode: number;

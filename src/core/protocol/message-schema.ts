@@ -4,7 +4,7 @@
  *
  * `number` is a safe integer, `string` is text, `json<T>()` is anything that msgpackr carries (rare messages only).
  */
-export type FieldKind = "number" | "string" | "json";
+type FieldKind = "number" | "string" | "json";
 declare const carried: unique symbol;
 export type Json<T> = "json" & { readonly [carried]?: T };
 export const json = <T>(): Json<T> => "json";

@@ -17,10 +17,10 @@ import type { SymbolState } from "../state/symbol-state.ts";
 /** The account is not bankrupt, or not any more, or nothing is left to close. */
 export const SETTLED = 0;
 /** A part is done, and the next transaction goes on. */
-export const STEPPED = 1;
+const STEPPED = 1;
 /** Another thread is changing the account or the fund, or the transaction is long: nothing was done. */
 export const BUSY = 2;
-export type SettlementOutcome = typeof SETTLED | typeof STEPPED | typeof BUSY;
+type SettlementOutcome = typeof SETTLED | typeof STEPPED | typeof BUSY;
 
 /**
  * Whether the row's position may have less than nothing behind it: the isolated position, or the cross account as far as

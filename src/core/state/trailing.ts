@@ -45,7 +45,7 @@ const isBetter = (side: number, ticks: PriceTicks, thanTicks: PriceTicks): boole
   side === BUY ? ticks < thanTicks : ticks > thanTicks;
 
 /** Gives access to the orders by slot. */
-export interface TrailingBook {
+interface TrailingBook {
   terms(slot: number): Trailing;
   side(slot: number): number;
   serial(slot: number): number;

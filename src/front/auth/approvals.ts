@@ -23,7 +23,7 @@ export interface ApprovalOptions {
 }
 
 /** A request that needs an approval. */
-export interface Approvable {
+interface Approvable {
   accountId: number;
   /** The request in words, line by line. No line may hold a line break. */
   lines: readonly string[];

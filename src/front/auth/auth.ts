@@ -48,7 +48,7 @@ interface Checker {
   readonly allowedIps: BlockList | null;
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   credentials: Credentials;
   vault: Vault;
   operators: Operators;

@@ -16,7 +16,7 @@ export interface SignedMessage {
   remoteAddress: string;
 }
 
-export interface ContractWalletOptions {
+interface ContractWalletOptions {
   /** An Ethereum node's JSON-RPC. It may hold a secret, so no error and no log line shows it. */
   rpcUrl: string;
   chainId: number;

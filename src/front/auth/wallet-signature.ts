@@ -5,7 +5,7 @@ import type { ContractWallets, SignedMessage } from "./contract-wallets.ts";
  * Resolves to the address that signed a message, or null when the signature is invalid. It takes milliseconds, so it runs in
  * the compute pool. Rejects when the queue of the pool is full.
  */
-export type RecoverAddress = (message: string, signature: string) => Promise<string | null>;
+type RecoverAddress = (message: string, signature: string) => Promise<string | null>;
 
 /** Half of the curve's order, in hex. Two signatures recover the same address; the one with the higher s is refused. */
 const MAX_S = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0";

@@ -7,7 +7,7 @@ import { ApiError } from "../common/errors.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 import type { WalletSignatures } from "./wallet-signature.ts";
 
-export interface WalletOptions {
+interface WalletOptions {
   /** Host and port of the site that asks for the signature, as wallets show it. */
   domain: string;
   uri: string;
@@ -16,7 +16,7 @@ export interface WalletOptions {
   signatures: WalletSignatures;
 }
 
-export interface IssuedChallenge {
+interface IssuedChallenge {
   message: string;
   nonce: string;
   expiresAt: TimeMs;

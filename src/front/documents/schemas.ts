@@ -67,7 +67,7 @@ function keyOf(value: unknown): unknown {
 const KEYWORDS_OF_A_USE = ["description", "default"] as const;
 
 /** Clients must not send unknown fields. The exchange may add fields to its messages. */
-export type Sender = "CLIENT" | "EXCHANGE";
+type Sender = "CLIENT" | "EXCHANGE";
 /** The two write the discriminator of a union differently. */
 type Dialect = "OPENAPI" | "ASYNCAPI";
 

@@ -12,7 +12,7 @@ import {
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 
 /** The part of pino's logger that is used here. */
-export interface HaltLogger {
+interface HaltLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -13,7 +13,7 @@ import { SymbolMarket, type SymbolPast, type SymbolState } from "./symbol-market
 const SPARKLINES_MS = 1000;
 
 /** Reads the past of a symbol from the history when the exchange starts. */
-export type PastOf = (instrumentId: number) => SymbolPast;
+type PastOf = (instrumentId: number) => SymbolPast;
 
 /** A symbol's state as of a transaction. */
 interface Described {

@@ -4,7 +4,7 @@ import type { RawResponse } from "./reply-writer.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** The part of a uWebSockets.js request that is used. Only valid during its handler. */
-export interface RawRequest {
+interface RawRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
   getQuery(): string | undefined;

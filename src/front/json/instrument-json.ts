@@ -18,7 +18,7 @@ import {
 } from "../../core/protocol/instrument.ts";
 
 /** The part of the symbol's state that an instrument's row shows. */
-export interface InstrumentState extends OpeningState {
+interface InstrumentState extends OpeningState {
   readonly status: { status: TradingStatus; statusReason: string | null };
   /** 0: none, or the halt does not end by itself. */
   readonly haltUntil: TimeMs;

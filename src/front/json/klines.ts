@@ -14,14 +14,14 @@ import { type Instrument, printPrice, printQuantity } from "../../core/protocol/
 import type { History } from "../../store/history/history.ts";
 import { badCombination } from "../common/errors.ts";
 
-export interface KlineQuery {
+interface KlineQuery {
   limit: number;
   /** Candles that open at this time or later. Undefined: the latest ones. */
   startTime: TimeMs | undefined;
   endTime: TimeMs | undefined;
 }
 
-export interface Klines {
+interface Klines {
   candles: Candle[];
   /** Opening time of the candle after the last one, if it is within the query. */
   nextOpenTime: TimeMs | null;

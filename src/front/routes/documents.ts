@@ -138,7 +138,7 @@ interface Page {
   read(call: Call): Promise<Encodings>;
 }
 
-export interface Documents {
+interface Documents {
   readonly routes: Route[];
   /**
    * Makes the texts. A server does so at its start: it takes so long that a request would delay others. Readers of the

@@ -15,7 +15,7 @@ import { get, type Route } from "../routing/route.ts";
 export type Problem = Static<typeof Health>["problems"][number];
 
 /** The parts of the exchange that health depends on. */
-export type HealthContext = Pick<Context, "engine" | "symbols" | "market" | "solvency">;
+type HealthContext = Pick<Context, "engine" | "symbols" | "market" | "solvency">;
 
 export function healthRoute(context: Context): Route {
   const { engine, symbols, market, solvency, isReady } = context;

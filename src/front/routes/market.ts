@@ -30,7 +30,7 @@ import { get, type Route } from "../routing/route.ts";
 const DEFAULT_DEPTH = 100;
 
 /** Market data in memory. */
-export type MarketContext = Pick<Context, "market" | "symbols">;
+type MarketContext = Pick<Context, "market" | "symbols">;
 
 export const tickerRoute = ({ market, symbols }: MarketContext): Route =>
   get("/market/ticker", {

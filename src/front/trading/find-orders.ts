@@ -15,7 +15,7 @@ import { waitForReadSlot } from "../routing/paging.ts";
 type View = MessageOf<typeof OrderView>;
 
 /** An open order in a list. */
-export interface OpenOrderRow {
+interface OpenOrderRow {
   readonly orderId: number;
   readonly createdAt: number;
   readonly json: string;

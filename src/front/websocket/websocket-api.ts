@@ -24,7 +24,7 @@ const CANCEL_WITHIN_MS = 3_000;
 /** The close reason is the same whether this thread's clock or the ledger ends a session first. */
 const CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED";
 
-export interface WebSocketApiOptions extends StreamsOptions, RequestHandlerOptions {
+interface WebSocketApiOptions extends StreamsOptions, RequestHandlerOptions {
   /** Throws NOT_LEADER while this process answers no reads. Default: it always does. */
   readonly requireService?: () => void;
 }

@@ -47,7 +47,7 @@ const GENESIS_KEY = "genesis";
 /** Of the rows about the history as a whole, but for IndexRecord. */
 export const RETENTION_KEY = "retention";
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** For every thread except the writer. The database must exist. */
   readOnly?: boolean;
   /** The maximum size of the database. */

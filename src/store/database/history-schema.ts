@@ -299,7 +299,7 @@ export const ClosedPositionRecord = defineMessage(267, "ClosedPositionRecord", {
 export type ClosedPositionRecord = MessageOf<typeof ClosedPositionRecord>;
 
 /** An open position: its instrument, its signed size in lots, and its signed cost in quanta. */
-export type EquityPosition = readonly [instrumentId: number, sizeLots: number, costQuanta: number];
+type EquityPosition = readonly [instrumentId: number, sizeLots: number, costQuanta: number];
 
 /** An account's money and positions after its last change in an interval: see equity-fold.ts. */
 export const EquityRecord = defineMessage(272, "EquityRecord", {

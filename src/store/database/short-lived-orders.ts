@@ -13,7 +13,7 @@ const OPEN = -1;
 const NONE = -1;
 
 /** The position of an order in its account's list of closed orders. */
-export interface OrderLocation extends SeriesPosition {
+interface OrderLocation extends SeriesPosition {
   accountId: number;
 }
 

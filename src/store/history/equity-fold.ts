@@ -54,7 +54,7 @@ export const equityKeptSince = (series: EquitySeries, now: TimeMs): TimeMs =>
     : (partitionOf(series, now) - series.partitions + 1) * series.partitionMs;
 
 /** The table is that of the candles. */
-export const equityKey = (series: EquitySeries, accountId: number, openTime: TimeMs): Key => [
+const equityKey = (series: EquitySeries, accountId: number, openTime: TimeMs): Key => [
   ...equityPartition(series, partitionOf(series, openTime)),
   accountId,
   openTime,

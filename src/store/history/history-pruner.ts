@@ -26,7 +26,7 @@ export const KEEP_ALL: Retention = { days: 0, maxBytes: 0 };
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Younger history stays: the repetition of an order finds the first one for a day, and statistics cover 24 hours. */
-export const LEAST_KEPT_MS = 25 * HOUR_MS;
+const LEAST_KEPT_MS = 25 * HOUR_MS;
 /** Of a history that is too large, the oldest of so many parts of its time goes at once. */
 const PARTS = 16;
 const KEYS_PER_STEP = 1000;

@@ -45,16 +45,16 @@ const MINUTE_CANDLES_PER_DAY = 24 * 60 + 1;
 /** Takes less than half a millisecond. */
 const GENERATIONS_PER_CALL = 128;
 
-export interface AccountQuery extends PageQuery {
+interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
 }
 
-export interface ClosedOrderQuery extends AccountQuery {
+interface ClosedOrderQuery extends AccountQuery {
   /** Of STATUS_*; none = all. */
   statuses?: readonly number[] | undefined;
 }
 
-export interface FillQuery extends AccountQuery {
+interface FillQuery extends AccountQuery {
   throughSequence?: number;
   /** Of EXEC_*. */
   execType?: number | undefined;
@@ -78,7 +78,7 @@ export interface OpenInterest {
 }
 
 /** A part of a search for an order by its client order id. */
-export interface ClientIdSearch {
+interface ClientIdSearch {
   readonly order: OrderRecord | undefined;
   /** Where to go on if there is no order so far; null = everything was searched. */
   readonly olderThan: number | null;

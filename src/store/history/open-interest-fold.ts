@@ -9,7 +9,7 @@ import type { WriteBatch } from "../database/write-batch.ts";
 const [SHORTEST] = OPEN_INTEREST_INTERVALS;
 
 /** The table is that of the candles. Their keys begin with the name of a series instead. */
-export const openInterestKey = (instrumentId: number, openTime: number): Key => [
+const openInterestKey = (instrumentId: number, openTime: number): Key => [
   "OPEN_INTEREST",
   instrumentId,
   openTime,

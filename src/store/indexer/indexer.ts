@@ -22,7 +22,7 @@ const STEPS_PER_REMOVAL = 16;
 /** Steps until a segment that could not be removed is tried again: ten seconds when there is nothing else to do. */
 const STEPS_UNTIL_NEXT_TRIM = 40;
 
-export interface IndexerOptions {
+interface IndexerOptions {
   /** Open for writing. The indexer is its only writer. */
   database: Database;
   logDir: string;

@@ -5,7 +5,7 @@ import { offsetAfter, scanSegment } from "./log-scan.ts";
 import { listSegments, openSegment, SEGMENT_HEADER_BYTES, segmentName } from "./log-segment.ts";
 
 /** How far a log goes that nobody writes. */
-export interface LogEnd {
+interface LogEnd {
   /** The last intact record; 0 = none. */
   readonly last: number;
   /** The last sequence of which a record says that it had counted when that record was written. */

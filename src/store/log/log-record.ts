@@ -30,7 +30,7 @@ export const TRANSACTION = 0;
 export const WATERMARK = 1;
 export const END = 2;
 export const DAMAGED = 3;
-export const FOREIGN = 4;
+const FOREIGN = 4;
 
 /** Sets durableThrough and then the checksum of a record: the last step before append(). */
 export function seal(

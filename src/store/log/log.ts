@@ -24,7 +24,7 @@ import { SpareSegment } from "./log-spare.ts";
 
 const FIRST_SEQUENCE = 1;
 
-export interface LogOptions {
+interface LogOptions {
   /** Size of new segment files: a multiple of 4096, at least 8192. Existing ones keep theirs. */
   segmentBytes: number;
   /** The last sequence that the database holds or a copy was made with; 0 = none. No record up to it may be cut off. */

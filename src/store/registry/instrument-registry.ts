@@ -11,7 +11,7 @@ import { actorsWithState } from "./actors-with-state.ts";
  * money computed from tick × lot. With another tick, step or symbol the same bytes would mean other orders and positions.
  * Fees, risk tiers and limits may change from start to start.
  */
-export interface InstrumentIdentity {
+interface InstrumentIdentity {
   readonly id: number;
   readonly symbol: string;
   readonly baseAsset: string;

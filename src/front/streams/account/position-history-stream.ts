@@ -17,7 +17,7 @@ export interface ClosedQuery {
 export type ClosedRow = readonly [sequence: number, text: string];
 
 /** Loads all of them from the history, oldest first. */
-export type LoadClosed = (query: ClosedQuery) => Promise<ClosedRow[]>;
+type LoadClosed = (query: ClosedQuery) => Promise<ClosedRow[]>;
 
 /**
  * An account's closed positions. Their sums are in the history only, so the stream reads a record there when a transaction

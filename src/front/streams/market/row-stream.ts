@@ -1,7 +1,7 @@
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
-export interface RowStreamOptions {
+interface RowStreamOptions {
   /** The first fields of every message: see Stream. */
   readonly head: string;
   /** One symbol, whose row is the data, or several, whose rows are a list. */

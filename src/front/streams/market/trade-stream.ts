@@ -5,7 +5,7 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
 
-export interface TradeOfSymbol {
+interface TradeOfSymbol {
   readonly instrument: Instrument;
   readonly trade: PublicTrade;
 }
