@@ -9,11 +9,7 @@ import type { WriteBatch } from "../database/write-batch.ts";
 const [SHORTEST] = OPEN_INTEREST_INTERVALS;
 
 /** The table is that of the candles. Their keys begin with the name of a series instead. */
-const openInterestKey = (instrumentId: number, openTime: number): Key => [
-  "OPEN_INTEREST",
-  instrumentId,
-  openTime,
-];
+const openInterestKey = (instrumentId: number, openTime: number): Key => ["OPEN_INTEREST", instrumentId, openTime];
 
 /**
  * Maintains each symbol's open interest and mark price: one row for every five minutes, with the values at its end. The newest
