@@ -76,7 +76,7 @@ export class PerpdParsers extends PerpdMarketParsers {
    * (see api.Order.status) is not part of `amount`: an open order can still fill all that remains, and a closed one has
    * nothing left.
    */
-  override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: ccxt.Market): ccxt.Order {
+  override parseOrder(row: api.Order | api.PlacedOrder | api.DryRunOrder, given?: ccxt.Market): ccxt.Order {
     const market = this.safeMarket(row.symbol, given);
     // The fills of a dry run are not trades.
     const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;

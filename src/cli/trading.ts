@@ -1,5 +1,5 @@
 import { isOrderReference } from "../client/paths.ts";
-import type { MarginMode, Order, PlacedOrder, Position, TriedOrder } from "../client/types.ts";
+import type { DryRunOrder, MarginMode, Order, PlacedOrder, Position } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import {
   type Call,
@@ -26,8 +26,8 @@ export const order: Command = {
   async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
     const { clientOrderId, ...given } = orderOf(positionals, values);
     if (values["dry-run"] === true) {
-      const tried = await client.tryOrder(given);
-      return print(asJson ? JSON.stringify(tried) : triedText(paint, tried));
+      const dryRun = await client.tryOrder(given);
+      return print(asJson ? JSON.stringify(dryRun) : dryRunText(paint, dryRun));
     }
     const placed = await client.placeOrder({ ...given, ...defined({ clientOrderId }) });
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
@@ -52,11 +52,11 @@ export const maxSize: Command = {
   },
 };
 
-function triedText(paint: Paint, tried: TriedOrder): string {
-  const { fills, marginRequired, before } = tried;
+function dryRunText(paint: Paint, dryRun: DryRunOrder): string {
+  const { fills, marginRequired, before } = dryRun;
   return [
-    orderTable(paint, [{ ...tried, orderId: "-" }]),
-    ...legLines(tried),
+    orderTable(paint, [{ ...dryRun, orderId: "-" }]),
+    ...legLines(dryRun),
     ...fills.map(({ quantity, price, fee }) => `  ${quantity} at ${price}, fee ${fee}`),
     `not placed; it would need ${marginRequired} of ${before.availableBalance} USDC available`,
   ].join("\n");

@@ -119,7 +119,7 @@ export class PerpdClient {
    * Simulates an order without placing it, and rejects as placeOrder() would. Leave the clientOrderId out: one that was
    * used before returns the first order.
    */
-  tryOrder(order: Omit<api.NewOrder, "clientOrderId">): Promise<api.TriedOrder> {
+  tryOrder(order: Omit<api.NewOrder, "clientOrderId">): Promise<api.DryRunOrder> {
     return this.requests.post("/orders", { ...order, dryRun: true }, REPEATABLE);
   }
 

@@ -22,7 +22,9 @@ type WithLegs<T> = Omit<T, "takeProfit" | "stopLoss"> & {
   stopLoss?: AttachedLeg | null;
 };
 export type NewOrder = WithLegs<Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">>;
-export type TriedOrder = Static<typeof orders.TriedOrder>;
+export type DryRunOrder = Static<typeof orders.DryRunOrder>;
+/** @deprecated The name of DryRunOrder until now. */
+export type TriedOrder = DryRunOrder;
 export type MaxOrderSizeQuery = Static<typeof orderSize.MaxOrderSizeQuery>;
 export type MaxOrderSize = Static<typeof orderSize.MaxOrderSize>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;

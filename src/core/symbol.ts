@@ -141,7 +141,7 @@ export class SymbolActor implements Actor {
     assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
     const { markTicks, priceTime } = this.state;
     this.decideItem(message, transaction);
-    if (this.state.mayReach) this.triggers.recordReachedTriggers(transaction);
+    if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
     if (this.state.markTicks !== markTicks) this.beginSettlement(markTicks, priceTime);
   }
 
@@ -287,7 +287,7 @@ export class SymbolActor implements Actor {
     const hasMoved = isOverdue || this.settlement.settle(this.state, transaction);
     this.sweep();
     this.endTransaction(transaction);
-    if (this.state.mayReach) this.triggers.recordReachedTriggers(transaction);
+    if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
     return hasMoved;
   }
 
@@ -305,7 +305,7 @@ export class SymbolActor implements Actor {
   private fireTriggered(transaction: Transaction): void {
     if (!this.state.hasOverdue(transaction.time)) this.triggers.fireTriggered(transaction);
     this.endTransaction(transaction);
-    if (this.state.mayReach) this.triggers.recordReachedTriggers(transaction);
+    if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
   }
 
   /**

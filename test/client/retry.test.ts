@@ -60,7 +60,7 @@ const REPEATED: [name: string, call: (client: PerpdClient) => Promise<unknown>][
     "a batch whose new orders have names",
     (client) => client.batch(batchOf({ action: "CANCEL", orderId: "1" }, { ...placed, clientOrderId: "a" })),
   ],
-  ["a trial of an order", (client) => client.tryOrder(order)],
+  ["a dry run of an order", (client) => client.tryOrder(order)],
   ["a deposit with a reference", (client) => client.deposit({ ...money, reference: "a" })],
   ["moving margin with a reference", (client) => client.moveMargin("BTC-PERP", "1", "a")],
   ["a withdrawal with a reference", (client) => client.withdraw({ ...money, address, reference: "a" })],

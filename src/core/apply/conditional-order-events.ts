@@ -38,7 +38,7 @@ export function applyConditionalOrderPlaced(
     bestTicks,
     maxSlippagePpm,
   });
-  state.mayReach = true;
+  state.needsTriggerCheck = true;
   if (parentId !== 0) link(state, event);
   return slot;
 }
@@ -70,7 +70,7 @@ export function applyConditionalOrderAmended(
   if (event.maxSlippagePpm !== 0) state.terms.of(slot).maxSlippagePpm = event.maxSlippagePpm;
   if (state.terms.of(slot).callbackPpm === 0) open.moveTrigger(slot, triggerTicks);
   else if (callbackPpm !== 0) open.setTrailing(slot, callbackPpm, activationTicks);
-  state.mayReach = true;
+  state.needsTriggerCheck = true;
   state.dirty.order(slot);
   state.dirty.row(orders.row(slot));
 }

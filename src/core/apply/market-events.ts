@@ -22,7 +22,7 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.lastTriggerPpm = event.lastTriggerPpm;
   state.priceTime = time;
   state.progress.hasMovedMark = true;
-  state.mayReach = true;
+  state.needsTriggerCheck = true;
   state.isIndexStale = false;
   state.pendingIndexTicks = 0;
   state.pendingIndexCount = 0;
@@ -49,7 +49,7 @@ export function applyTradingHalted(state: SymbolState, event: MessageOf<typeof T
   state.haltReason = event.mode === MODE_TRADING ? HALT_REASON.NONE : event.reason;
   state.haltUntil = event.until;
   // No trigger is reached during a halt. When it ends, the prices at that time count.
-  state.mayReach = true;
+  state.needsTriggerCheck = true;
   if (event.mode === MODE_TRADING) state.fault = "";
   state.changed = true;
 }

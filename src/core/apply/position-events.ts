@@ -51,7 +51,7 @@ export function applyTraded(
   else dirty.order(maker);
   dirty.row(takerRow);
   dirty.row(makerRow);
-  if (event.priceTicks !== state.lastTicks) state.mayReach = true;
+  if (event.priceTicks !== state.lastTicks) state.needsTriggerCheck = true;
   state.lastTicks = event.priceTicks;
   state.nextTradeSerial = idToSerial(event.tradeId, state.instrument.id) + 1;
   state.changed = true;

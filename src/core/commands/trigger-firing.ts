@@ -98,7 +98,7 @@ export class TriggerFiring {
    */
   recordReachedTriggers(transaction: Transaction): void {
     const { state } = this;
-    state.mayReach = false;
+    state.needsTriggerCheck = false;
     if (state.open.waitingCount === state.open.due.size || !state.countsPrices) return;
     for (const source of TRIGGER_SOURCES.keys()) {
       this.recordReached(source, false, transaction);

@@ -57,7 +57,7 @@ export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 
  * Matches the order in slot `taker` with the book in price-time priority, until it is filled or its limit is reached.
  * Then it returns REASON_NONE. It may stop earlier and return a reason; then the rest must not come to rest:
  * - REASON_SELF_TRADE: self-trade prevention ends the taker.
- * - REASON_IOC_REMAINDER: the transaction is full (see SymbolState.isTransactionLong).
+ * - REASON_IOC_REMAINDER: the transaction is full (see TransactionProgress.isLong).
  * - REASON_INSUFFICIENT_MARGIN: the fills would lose more than `lossQuanta` against the mark.
  *
  * `lossQuanta` is the loss that preview() found and that margin is reserved for. The fills can lose

@@ -38,7 +38,7 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
 
 /**
  * Refuses a command that the symbol's status does not allow. Returns whether it did. `reducesOnly`: the command adds no risk.
- * While expired orders are not yet removed, only cancels are allowed: see fireCancelSwitches and Conditional.expire.
+ * While expired orders are not yet removed, only cancels are allowed: see fireCancelSwitches() and expireOrders().
  */
 export function refuseWhileHalted(state: SymbolState, transaction: Transaction, reducesOnly: boolean): boolean {
   const { haltMode } = state;

@@ -76,7 +76,7 @@ export class MarginContributions {
     this.state.marginTable.useDeferred();
   }
 
-  /** The row holds a position whose contribution is from an older mark: see MarkSweep. */
+  /** The row holds a position whose contribution is from an older mark: see MarkSettlement. */
   isStale(at: number): boolean {
     const { positions, markTicks } = this.state;
     const n = positions.numbers;

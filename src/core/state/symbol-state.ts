@@ -39,7 +39,7 @@ export class SymbolState {
   // Of the transaction under way.
   readonly dirty: DirtySet;
   readonly progress: TransactionProgress;
-  /** Fills of orders with legs. The attached orders follow from them: see attached.ts. */
+  /** Fills of orders with legs. The attached orders follow from them: see commands/attached-orders.ts. */
   readonly entryFills = new Map<OrderTerms, EntryFill>();
 
   readonly recentFills = new RecentFills();
@@ -84,8 +84,8 @@ export class SymbolState {
   maxIndexAgeMs: number;
   /** A number of the symbol's own snapshot row has changed since the last snapshot. */
   changed = false;
-  /** A price or a trigger has changed since the end of a transaction last compared them: see Conditional.notePrices. */
-  mayReach = true;
+  /** A price or a trigger has changed since the end of a transaction last compared them: see recordReachedTriggers(). */
+  needsTriggerCheck = true;
 
   constructor(instrument: Instrument, marginTable: MarginTable) {
     this.instrument = instrument;

@@ -12,7 +12,7 @@ import {
 } from "../../wire/schema/channels.ts";
 import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../wire/schema/messages.ts";
 import { nullable, object } from "../../wire/schema/scalars.ts";
-import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
+import { TRADING_PARAMS, TRADING_ROUTES, type TradingOp } from "../../wire/schema/trading.ts";
 import type { Cost } from "../auth/limits.ts";
 import { type Charged, chargedPer, type Route } from "../routing/route.ts";
 import { OP_COSTS } from "../trading/operations.ts";
@@ -103,15 +103,15 @@ export function socketRequests(routes: readonly Route[]): SocketRequest[] {
 }
 
 function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest {
-  const name = TRADING_TWINS[op];
-  const twin = must(
+  const name = TRADING_ROUTES[op];
+  const route = must(
     routes.find(({ method, path }) => `${method} ${path}` === name),
     `the route ${name}`,
   );
   const params: TObject = TRADING_PARAMS[op];
   const required: readonly string[] = params.required ?? [];
-  const statuses = Object.keys(twin.replies).map(Number);
-  const results = Object.values(twin.replies).flat() as TSchema[];
+  const statuses = Object.keys(route.replies).map(Number);
+  const results = Object.values(route.replies).flat() as TSchema[];
   const [first = Type.Object({})] = results;
   const groups: ErrorGroup[] = ["MESSAGE", "TRADING_OP"];
   if ("symbol" in params.properties) groups.push("SYMBOL");
@@ -130,20 +130,20 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
   return {
     op,
     channel: "trading",
-    summary: twin.summary,
+    summary: route.summary,
     description: `Like \`${name}\`, with the same results and error codes. Needs \`auth\` with the permission TRADE.`,
     requests: [object(request)],
-    examples: paramsExamples(params, twin).map((example) => ({ op, id: 5, params: example })),
-    answer: object(answer, { description: (first as { description?: string }).description ?? twin.summary }),
-    errors: [...new Set([...socketErrorsIn(...groups), ...(twin.errors ?? [])])],
-    cost: { ...OP_COSTS[op], per: chargedPer(twin) },
+    examples: paramsExamples(params, route).map((example) => ({ op, id: 5, params: example })),
+    answer: object(answer, { description: (first as { description?: string }).description ?? route.summary }),
+    errors: [...new Set([...socketErrorsIn(...groups), ...(route.errors ?? [])])],
+    cost: { ...OP_COSTS[op], per: chargedPer(route) },
   };
 }
 
-function paramsExamples(params: TObject, twin: Route): unknown[] {
+function paramsExamples(params: TObject, route: Route): unknown[] {
   const { examples } = params as { examples?: unknown[] };
   if (examples !== undefined) return examples;
-  return params === twin.body && twin.examples !== undefined
-    ? Object.values(twin.examples)
+  return params === route.body && route.examples !== undefined
+    ? Object.values(route.examples)
     : [exampleOf(params, "REQUIRED")];
 }

@@ -46,7 +46,7 @@ export function placeOrderRoute(context: Context): Route {
       "dry run": { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "0.5", dryRun: true },
       "reduce-only": { ...SELL_MARKET, reduceOnly: true },
     },
-    replies: { 201: schema.PlacedOrder, 200: [schema.PlacedOrder, schema.TriedOrder] },
+    replies: { 201: schema.PlacedOrder, 200: [schema.PlacedOrder, schema.DryRunOrder] },
     errors: errorsIn("PLACE"),
     handleBytes(call, principal, body) {
       const order = reader.readOrder(body);

@@ -1,7 +1,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
-import type { NewOrder, TriedOrder } from "../../client/types.ts";
+import type { DryRunOrder, NewOrder } from "../../client/types.ts";
 import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
 import { askFirst } from "../state/confirmation.ts";
 import { marginSetting } from "../state/leverage.ts";
@@ -88,7 +88,7 @@ export const notional = computed(() => {
 /** The last refusal of this draft, by the dry run or by the exchange itself. */
 export const refusal = signal<PerpdError | null>(null);
 /** The engine's dry run of the last draft that had one. Null while there is none. */
-export const preview = signal<{ readonly order: NewOrder; readonly tried: TriedOrder } | null>(null);
+export const preview = signal<{ readonly order: NewOrder; readonly tried: DryRunOrder } | null>(null);
 export const isSending = signal(false);
 /** The person has tried to send what is not complete: empty fields are faults from then on. */
 export const isAttempted = signal(false);
@@ -151,8 +151,8 @@ let timer = 0;
 let tries = 0;
 
 /** As PerpdClient.tryOrder(), over the WebSocket: browsers write each refused HTTP request to the console. */
-const dryRun = (stream: Stream, order: NewOrder): Promise<TriedOrder> =>
-  stream.placeOrder({ ...order, dryRun: true } as NewOrder) as Promise<unknown> as Promise<TriedOrder>;
+const dryRun = (stream: Stream, order: NewOrder): Promise<DryRunOrder> =>
+  stream.placeOrder({ ...order, dryRun: true } as NewOrder) as Promise<unknown> as Promise<DryRunOrder>;
 
 function tryIn(waitMs: number): void {
   clearTimeout(timer);

@@ -476,7 +476,7 @@ export const ExpectedFill = object(
   { description: "A trade that would happen." },
 );
 
-export const Outlook = object(
+export const AccountProjection = object(
   {
     positionSize: DecimalOut("Position in the symbol. Negative: short.", "0.01"),
     liquidationPrice: nullable(DecimalOut("Liquidation price of that position. Null when there is none.", "58000.5")),
@@ -486,15 +486,15 @@ export const Outlook = object(
   { description: "An account's margin, and its position in a symbol." },
 );
 
-export const TriedOrder = object(
+export const DryRunOrder = object(
   {
     dryRun: Type.Literal(true),
     ...orderProperties,
     orderId: Type.Null({ description: "Null, because the order was not placed." }),
     fills: Type.Array(ExpectedFill, { description: "The trades that would happen at once, as far as the book shows." }),
     marginRequired: DecimalOut("The part of the available balance that the order would bind, in USDC.", "65.0005"),
-    before: Outlook,
-    after: Outlook,
+    before: AccountProjection,
+    after: AccountProjection,
   },
   {
     description:

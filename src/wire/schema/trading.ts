@@ -46,7 +46,7 @@ export const TRADING_PARAMS = {
 export type TradingOp = keyof typeof TRADING_PARAMS;
 
 /** The REST route of each op, which has the same results and error codes. */
-export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
+export const TRADING_ROUTES: Readonly<Record<TradingOp, string>> = {
   "order.place": "POST /orders",
   "order.cancel": "DELETE /orders/:id",
   "order.amend": "PATCH /orders/:id",

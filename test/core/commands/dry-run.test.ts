@@ -45,7 +45,7 @@ import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep, type Step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
-const seed = takeSeed("trial.test");
+const seed = takeSeed("dry-run.test");
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const IDS = INSTRUMENTS.map(({ id }) => id);
 const PLACES: readonly number[] = [PlaceOrder.code, PlaceExtended.code, PlaceTrigger.code];
@@ -101,11 +101,11 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
     const { accountId, side } = command as MessageOf<typeof PlaceOrder>;
     const hides = isHiding(exchange, actorId, 1 - side);
     checkSecrecy(exchange, actorId, 1 - side, tried);
-    const projection = outlookOf(exchange, actorId, accountId);
+    const projection = projectionOf(exchange, actorId, accountId);
     const placed = exchange.do(actorId, command);
     if (!hides) {
       assert.deepEqual(toldBy(tried), cameOf(placed), JSON.stringify(step));
-      checkMargin(tried, placed, projection, outlookOf(exchange, actorId, accountId));
+      checkMargin(tried, placed, projection, projectionOf(exchange, actorId, accountId));
     } else if (cameOf(placed).fills.length > toldBy(tried).fills.length) seen.add("more than was shown");
     note(tried, seen);
     traffic.note(placed.events);
@@ -186,12 +186,12 @@ test("a dry run counts owed funding as paid by the first fill", () => {
   const owing = state.positions.open.filter((row) => state.funding.owes(row));
   const accountId = state.positions.numbers[(owing[0] as number) + ACCOUNT] as number;
   const order = make(PlaceOrder, { accountId, side: SELL, priceTicks: 103, quantityLots: 3 });
-  const before = outlookOf(exchange, PLAIN.id, accountId);
+  const before = projectionOf(exchange, PLAIN.id, accountId);
   const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order }));
   const placed = exchange.do(PLAIN.id, order);
   assert.ok(placed.events.some(({ type }) => type === FundingPaid.code));
   assert.deepEqual(toldBy(tried), cameOf(placed));
-  checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
+  checkMargin(tried, placed, before, projectionOf(exchange, PLAIN.id, accountId));
 });
 
 test("an order that expires in the transaction of a dry run is in none of its figures", () => {
@@ -204,7 +204,7 @@ test("an order that expires in the transaction of a dry run is in none of its fi
   const order = make(PlaceOrder, { accountId, priceTicks: 99, quantityLots: 4 });
   const goodTillDate = exchange.time + 1000;
   const terms = { accountId, priceTicks: 100, quantityLots: 5, timeInForce: GTD, goodTillDate };
-  const before = outlookOf(exchange, PLAIN.id, accountId);
+  const before = projectionOf(exchange, PLAIN.id, accountId);
   exchange.do(PLAIN.id, make(PlaceExtended, terms));
   exchange.time = goodTillDate;
   const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order }));
@@ -212,7 +212,7 @@ test("an order that expires in the transaction of a dry run is in none of its fi
     tried.events.map(({ type }) => type),
     [OrderClosed.code],
   );
-  checkMargin(tried, exchange.do(PLAIN.id, order), before, outlookOf(exchange, PLAIN.id, accountId));
+  checkMargin(tried, exchange.do(PLAIN.id, order), before, projectionOf(exchange, PLAIN.id, accountId));
 });
 
 for (const side of [BUY, SELL])
@@ -234,10 +234,10 @@ for (const side of [BUY, SELL])
     exchange.do(PLAIN.id, order(alice, side, 1000));
     const priceTicks = side === BUY ? 1020 : 980;
     exchange.do(PLAIN.id, order(bob, 1 - side, priceTicks));
-    const before = outlookOf(exchange, PLAIN.id, alice);
+    const before = projectionOf(exchange, PLAIN.id, alice);
     const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order: order(alice, side, priceTicks) }));
     const placed = exchange.do(PLAIN.id, order(alice, side, priceTicks));
-    const after = outlookOf(exchange, PLAIN.id, alice);
+    const after = projectionOf(exchange, PLAIN.id, alice);
     // Initial margin of 10 at the mark, 10 times 20 against it, and the fee.
     const feeQuanta = Math.ceil(10 * priceTicks * 500);
     assert.equal(before.availableQuanta - after.availableQuanta, 1000e6 + 200e6 + feeQuanta);
@@ -246,7 +246,7 @@ for (const side of [BUY, SELL])
     exchange.do(PLAIN.id, order(bob, side, priceTicks));
     const closing = order(alice, 1 - side, priceTicks);
     const triedToClose = exchange.do(PLAIN.id, make(DryRunOrder, { order: closing }));
-    checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, outlookOf(exchange, PLAIN.id, alice));
+    checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, projectionOf(exchange, PLAIN.id, alice));
   });
 
 interface Told {
@@ -274,7 +274,7 @@ function cameOf({ events, replies: [reply] }: Said): Told {
 const withoutId = (reply: Message): object => (reply.type === OrderView.code ? { ...reply, orderId: 0 } : reply);
 
 /** The account's margin and position. */
-function outlookOf(exchange: Exchange, actorId: number, accountId: number): AccountProjection {
+function projectionOf(exchange: Exchange, actorId: number, accountId: number): AccountProjection {
   const { initial: initialQuanta, equity } = exchange.marginTableOf(accountId) as { initial: number; equity: number };
   const [reply] = exchange.do(actorId, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
   const { sizeLots = 0, liquidationTicks = 0 } = reply;
@@ -285,7 +285,7 @@ function outlookOf(exchange: Exchange, actorId: number, accountId: number): Acco
 function checkMargin({ replies }: Said, placed: Said, before: AccountProjection, after: AccountProjection): void {
   const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof DryRunResult> | undefined];
   if (view.type !== OrderView.code) return;
-  assert.ok(end, "each order that is tried has an outlook");
+  assert.ok(end, "each order that is tried has a projection");
   assert.deepEqual([end.before, end.after], [before, after]);
   const { requiredQuanta } = end;
   assert.ok(requiredQuanta <= Math.max(0, before.availableQuanta), JSON.stringify(end));

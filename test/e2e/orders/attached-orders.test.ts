@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { BatchResults, NewOrder, Order, PlacedOrder, TriedOrder } from "../../../src/client/types.ts";
+import type { BatchResults, DryRunOrder, NewOrder, Order, PlacedOrder } from "../../../src/client/types.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
@@ -100,7 +100,7 @@ test("each answer and stream shows an order's take-profit and stop-loss, which m
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   await socket.subscribe({ channel: "orders" });
   await until("the snapshot", () => socket.ofChannel("orders").length > 0);
-  const tried = await alice.call<TriedOrder>(200, "POST", "/orders", { ...entry(LEGS), dryRun: true });
+  const tried = await alice.call<DryRunOrder>(200, "POST", "/orders", { ...entry(LEGS), dryRun: true });
   assert.deepEqual(legsOf(tried), LEGS);
   const placed = await alice.place(entry(LEGS));
   const { orderId } = placed;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { PerpdClient } from "../../../src/client/client.ts";
-import type { NewOrder, PlacedOrder, TriedOrder } from "../../../src/client/types.ts";
+import type { DryRunOrder, NewOrder, PlacedOrder } from "../../../src/client/types.ts";
 import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { assertUnchanged } from "../support/funding.ts";
 import { openKey } from "../support/keys.ts";
@@ -30,7 +30,7 @@ after(async () => {
   await server.dispose();
 });
 
-const tried = (order: NewOrder): Promise<TriedOrder> => alice.call(200, "POST", "/orders", { ...order, dryRun: true });
+const tried = (order: NewOrder): Promise<DryRunOrder> => alice.call(200, "POST", "/orders", { ...order, dryRun: true });
 
 /** The order without what it has only when it exists, and its fills as a dry run tells them. */
 function asTried({ orderId, createdAt, updatedAt, sequence, fills, duplicate, ...order }: PlacedOrder): object {
@@ -38,7 +38,7 @@ function asTried({ orderId, createdAt, updatedAt, sequence, fills, duplicate, ..
   return { ...order, orderId: null, fills: expected };
 }
 
-function asPlaced(order: TriedOrder): object {
+function asPlaced(order: DryRunOrder): object {
   const { dryRun, createdAt, updatedAt, sequence, marginRequired, before, after, ...rest } = order;
   assert.equal(dryRun, true);
   return rest;
@@ -91,7 +91,7 @@ test("a dry run reports the required margin and the account afterwards", async (
   }
 });
 
-async function standing(): Promise<TriedOrder["before"]> {
+async function standing(): Promise<DryRunOrder["before"]> {
   const { initialMargin, availableBalance } = await alice.balance();
   const position = await alice.position();
   const positionSize = position?.size ?? "0";
@@ -152,7 +152,7 @@ test("a key's permission and limits apply to a dry run", async () => {
 test("the socket and the client support dry runs", async (t) => {
   const socket = await SocketClient.openAs(server.wsUrl, alice.token);
   t.after(() => socket.socket.close());
-  type Reply = { status: number; result: TriedOrder };
+  type Reply = { status: number; result: DryRunOrder };
   const reply = (await socket.request("order.place", { params: { ...LIMIT, dryRun: true } })) as unknown as Reply;
   assert.deepEqual([reply.status, reply.result.status, reply.result.orderId], [200, "NEW", null]);
   const client = new PerpdClient({ baseUrl: server.url, token: alice.token as string });

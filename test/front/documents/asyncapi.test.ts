@@ -11,7 +11,7 @@ import { documentRoutes } from "../../../src/front/routes/documents.ts";
 import { declaredRoutes } from "../../../src/reference/declared.ts";
 import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../../src/wire/error-codes.ts";
 import { CHANNELS } from "../../../src/wire/schema/channels.ts";
-import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../../src/wire/schema/trading.ts";
+import { TRADING_PARAMS, TRADING_ROUTES, type TradingOp } from "../../../src/wire/schema/trading.ts";
 import { Checker, closed, type Json } from "../../e2e/support/documents/document-checks.ts";
 import { fakeCall } from "../support/fake-call.ts";
 
@@ -133,10 +133,10 @@ const NOT_OF_OPS = new Set<ErrorCode>([
 test("a trading op documents every code of its equivalent REST route", () => {
   const routes = declaredRoutes();
   const requests = new Map(socketRequests(routes).map(({ op, errors }) => [op, errors]));
-  for (const op of Object.keys(TRADING_TWINS) as TradingOp[]) {
-    const twin = routes.find(({ method, path }) => `${method} ${path}` === TRADING_TWINS[op]);
-    assert.ok(twin);
-    const missing = errorsOf(twin).filter((code) => !NOT_OF_OPS.has(code) && !requests.get(op)?.includes(code));
+  for (const op of Object.keys(TRADING_ROUTES) as TradingOp[]) {
+    const route = routes.find(({ method, path }) => `${method} ${path}` === TRADING_ROUTES[op]);
+    assert.ok(route);
+    const missing = errorsOf(route).filter((code) => !NOT_OF_OPS.has(code) && !requests.get(op)?.includes(code));
     assert.deepEqual(missing, [], op);
   }
 });

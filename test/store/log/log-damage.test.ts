@@ -178,12 +178,12 @@ function damageLog(t: TestContext, seed: number, outcomes: { detected: number; h
   const lastImage = images.at(-1) as Buffer;
   const places = placesOf(lastImage);
 
-  for (let dryRun = 0; dryRun < 3000; dryRun++) {
+  for (let trial = 0; trial < 3000; trial++) {
     restore();
     const i = random(3) === 0 ? random(images.length) : images.length - 1;
     const damaged = damage(images[i] as Buffer, places.at(-1)?.end ?? 0, random);
     fs.writeFileSync(pathOf(i), damaged);
-    const hint = `seed ${seed}, trial ${dryRun}, segment ${i}`;
+    const hint = `seed ${seed}, trial ${trial}, segment ${i}`;
 
     // What is left of the last segment vouches for at least this much.
     let vouched = (segments.at(-1) as number) - 1;

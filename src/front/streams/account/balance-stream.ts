@@ -37,7 +37,7 @@ export class BalanceStream extends Stream {
     this.isStale = true;
   }
 
-  /** Reads again, because a mark may take long to reach all positions (core/pricing/mark-sweep.ts). */
+  /** Reads again, because a mark may take long to reach all positions (core/settlement/mark-settlement.ts). */
   override heartbeat(): void {
     this.markStale();
     this.flush();

@@ -151,7 +151,7 @@ export class MarginCallStream extends Stream {
     this.hasMoved = true;
   }
 
-  /** Funding that is owed has no event, and a mark may take long to reach all positions (core/pricing/mark-sweep.ts). */
+  /** Funding that is owed has no event, and a mark may take long to reach all positions (core/settlement/mark-settlement.ts). */
   override heartbeat(): void {
     this.markCrossStale();
     for (const { source, view } of this.slots.values()) if (isIsolated(view)) source.isStale = true;
