@@ -59,7 +59,7 @@ export class ClientOrderIds {
       for (let from: number | null = 0; from !== null; ) {
         const command = { type: ReadClientIds.code, from } as const;
         const page: Page = await request(engine, id, command, (transaction) => {
-          return replyOf<MessageOf<typeof ClientIdsPage>>(transaction, ClientIdsPage.code).page;
+          return replyOf(transaction, ClientIdsPage).page;
         });
         for (const [accountId, clientOrderId, time] of page.ids) ids.keep(accountId, clientOrderId, id, time);
         from = page.next;

@@ -108,7 +108,7 @@ export class Credentials {
     for (let from: number | null = 0; from !== null; ) {
       const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
       from = await request(engine, LEDGER, command, (transaction) => {
-        const { state } = replyOf<MessageOf<typeof LedgerDescription>>(transaction, LedgerDescription.code);
+        const { state } = replyOf(transaction, LedgerDescription);
         credentials.prime(state);
         return state.next;
       });

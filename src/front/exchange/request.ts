@@ -1,6 +1,6 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
+import type { Message, MessageOf, MessageSchema } from "../../core/protocol/message-schema.ts";
 import { Refused } from "../../core/protocol/replies.ts";
 import { ApiError, fromRefused } from "../common/errors.ts";
 import type { Answer, Log } from "../http/answer.ts";
@@ -103,17 +103,17 @@ export async function historyCaughtUp(engine: Pick<Engine, "historyCaughtUp">): 
   if (!(await engine.historyCaughtUp())) throw new ApiError("TIMEOUT");
 }
 
-/** The first reply of the transaction, which must have this code. Throws an ApiError when it is a refusal. */
-export function replyOf<M extends Message>(
+/** The first reply of the transaction, which must be an `expected` one. Throws an ApiError when it is a refusal. */
+export function replyOf<S extends MessageSchema>(
   transaction: ReleasedTransaction,
-  code: M["type"],
+  expected: S,
   instrument?: Instrument,
-): M {
+): MessageOf<S> {
   const reply = firstReply(transaction);
-  if (reply.type === code) return reply as M;
+  if (reply.type === expected.code) return reply as MessageOf<S>;
   throw (
     refusalIn(reply, instrument) ??
-    new Error(`actor ${transaction.actorId} replied with message ${reply.type} instead of ${code}`)
+    new Error(`actor ${transaction.actorId} replied with message ${reply.type} instead of ${expected.code}`)
   );
 }
 
@@ -125,16 +125,16 @@ export function refusalIn(reply: Message, instrument?: Instrument): ApiError | n
   return reply.type === Refused.code ? fromRefused(reply as MessageOf<typeof Refused>, instrument) : null;
 }
 
-/** The results of `read` for each reply with this code. */
-export function mapReplies<M extends Message, T>(
+/** The results of `read` for each reply of this kind. */
+export function mapReplies<S extends MessageSchema, T>(
   transaction: ReleasedTransaction,
-  code: M["type"],
-  read: (reply: M) => T,
+  kind: S,
+  read: (reply: MessageOf<S>) => T,
 ): T[] {
   const results: T[] = [];
   for (let i = transaction.eventCount; i < transaction.messages.length; i++) {
     const reply = transaction.messages[i];
-    if (reply?.type === code) results.push(read(reply as M));
+    if (reply?.type === kind.code) results.push(read(reply as MessageOf<S>));
   }
   return results;
 }

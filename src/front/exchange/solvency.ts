@@ -24,7 +24,7 @@ export class Solvency {
   static async open(engine: Engine): Promise<Solvency> {
     const solvency = new Solvency(engine);
     await request(engine, LEDGER, blank(Describe), (transaction) => {
-      const { state } = replyOf<MessageOf<typeof LedgerDescription>>(transaction, LedgerDescription.code);
+      const { state } = replyOf(transaction, LedgerDescription);
       solvency.gate = state.gate;
       solvency.deficitQuanta = state.deficitQuanta;
     });

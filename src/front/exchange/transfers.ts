@@ -34,7 +34,7 @@ export class Transfers {
     for (let from: number | null = 0; from !== null; ) {
       const command: MessageOf<typeof ReadWithdrawals> = { type: ReadWithdrawals.code, from };
       const page: WithdrawalList = await request(engine, LEDGER, command, (transaction) => {
-        return replyOf<MessageOf<typeof WithdrawalsPage>>(transaction, WithdrawalsPage.code).page;
+        return replyOf(transaction, WithdrawalsPage).page;
       });
       for (const transfer of page.withdrawals) transfers.pending.set(transfer.transferId, transfer);
       from = page.next;

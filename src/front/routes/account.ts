@@ -150,7 +150,7 @@ function requestMarginCall(
   command: MessageOf<typeof ReadMarginCall> | MessageOf<typeof SetMarginCall>,
 ): void {
   requestFor(context, call, LEDGER, command, (transaction) => {
-    const { ratioPpm } = replyOf<MessageOf<typeof MarginCallView>>(transaction, MarginCallView.code);
+    const { ratioPpm } = replyOf(transaction, MarginCallView);
     call.reply(200, `{"ratio":"${printFixed(ratioPpm, PPM_DECIMALS)}"}`);
   });
 }
@@ -204,7 +204,7 @@ function requestTransfer(
   command: MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>,
 ): void {
   requestFor(context, call, LEDGER, command, (transaction) => {
-    const { transfer, duplicate } = replyOf<MessageOf<typeof TransferView>>(transaction, TransferView.code);
+    const { transfer, duplicate } = replyOf(transaction, TransferView);
     if (duplicate === 1) call.reply(200, transferJson(transfer, ',"duplicate":true'));
     else call.reply(201, transferJson(transfer));
   });

@@ -3,7 +3,7 @@ import { LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
 import { CloseSession, CreateKey, OpenSession, RevokeKey } from "../../core/protocol/commands.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import type { KeyRecord } from "../../core/protocol/payloads.ts";
 import { Done, SessionView } from "../../core/protocol/replies.ts";
 import type { Static } from "../../packages/typebox.ts";
@@ -55,7 +55,7 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
       const token = newToken();
       const command = { ...blank(OpenSession), address, tokenHash: hashToken(token), expiresAt: now + sessionTtlMs };
       const session = await request(engine, LEDGER, command, (transaction) => {
-        const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(transaction, SessionView.code);
+        const { accountId, expiresAt } = replyOf(transaction, SessionView);
         return { token, accountId: String(accountId), address: wallet, expiresAt };
       });
       call.reply(200, JSON.stringify(session));
@@ -129,7 +129,7 @@ function closeSessions(
   describe: (ended: number) => object,
 ): void {
   requestFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash }, (transaction) => {
-    replyOf(transaction, Done.code);
+    replyOf(transaction, Done);
     call.reply(200, JSON.stringify(describe(transaction.eventCount)));
   });
 }
@@ -152,7 +152,7 @@ export const createKeyRoute = (context: Context): Route =>
       if (call.done) return;
       const command = { ...blank(CreateKey), accountId, apiKey, record };
       requestFor(context, call, LEDGER, command, (transaction) => {
-        replyOf(transaction, Done.code);
+        replyOf(transaction, Done);
         call.reply(201, JSON.stringify({ apiKey, secret }));
       });
     },
@@ -179,7 +179,7 @@ export const revokeKeyRoute = (context: Context): Route =>
     handle({ call, principal, parameter }) {
       const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
       requestFor(context, call, LEDGER, command, (transaction) => {
-        replyOf(transaction, Done.code);
+        replyOf(transaction, Done);
         call.reply(200, JSON.stringify({ apiKey: parameter, revoked: true }));
       });
     },

@@ -13,7 +13,7 @@ import { printBigQuanta } from "../../core/base/units.ts";
 import { gateOf } from "../../core/ledger/solvency-check.ts";
 import { Audit, HaltSymbol, ResumeSymbol, SetIndexPrice } from "../../core/protocol/commands.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank, type Message } from "../../core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../core/protocol/payloads.ts";
 import { AuditReport, Done, StatusView } from "../../core/protocol/replies.ts";
 import type { OperatorActRecord } from "../../store/database/history-schema.ts";
@@ -46,8 +46,7 @@ export const auditRoute = ({ engine, symbols }: Context): Route =>
     summary: "Audit the running exchange: sum up all money and all positions",
     replies: { 200: AuditSchema },
     async handle({ call }) {
-      const read = (transaction: ReleasedTransaction): ActorAudit =>
-        replyOf<MessageOf<typeof AuditReport>>(transaction, AuditReport.code).report;
+      const read = (transaction: ReleasedTransaction): ActorAudit => replyOf(transaction, AuditReport).report;
       const audit = () => blank(Audit);
       const [ledger, reports] = await Promise.all([
         request(engine, LEDGER, audit(), read),
@@ -121,7 +120,7 @@ export const resumeRoute = (context: Context): Route =>
 function setStatus(context: Context, call: Call, symbol: string, command: Message): void {
   const instrument = context.symbols.bySymbol(symbol);
   requestFor(context, call, instrument.id, command, (transaction) => {
-    const { mode, reason, until } = replyOf<MessageOf<typeof StatusView>>(transaction, StatusView.code, instrument);
+    const { mode, reason, until } = replyOf(transaction, StatusView, instrument);
     const status = {
       symbol: instrument.symbol,
       status: TRADING_STATUSES[mode],
@@ -147,7 +146,7 @@ export const indexPriceRoute = (context: Context): Route =>
       const isGuarded = body.guarded === true ? 1 : 0;
       const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded, operator };
       requestFor(context, call, instrument.id, command, (transaction) => {
-        replyOf(transaction, Done.code, instrument);
+        replyOf(transaction, Done, instrument);
         call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));
       });
     },

@@ -39,9 +39,7 @@ export const openPositionsRoute = ({ engine, symbols }: Context): Route =>
         symbols.selected(query.symbol),
         () => ({ ...blank(ReadPosition), accountId: principal.accountId }),
         (transaction, instrument) =>
-          mapReplies<View, string>(transaction, PositionView.code, (view) =>
-            view.sizeLots === 0 ? "" : positionJson(instrument, view),
-          ),
+          mapReplies(transaction, PositionView, (view) => (view.sizeLots === 0 ? "" : positionJson(instrument, view))),
       );
       const open = positions.flat().filter((json) => json !== "");
       call.reply(200, listJson(open, null));
@@ -68,7 +66,7 @@ export const readPositionRoute = (context: Context): Route =>
       const instrument = context.symbols.bySymbol(parameter);
       requestFor(context, call, instrument.id, { ...blank(ReadPosition), accountId }, (transaction) => {
         const print = (view: View): string => positionJson(instrument, view);
-        const [json] = mapReplies<View, string>(transaction, PositionView.code, print);
+        const [json] = mapReplies(transaction, PositionView, print);
         call.reply(200, json ?? print(unusedPosition(context, instrument)));
       });
     },

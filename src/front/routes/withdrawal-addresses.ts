@@ -6,7 +6,7 @@ import {
   ReadWithdrawalAddresses,
   RemoveWithdrawalAddress,
 } from "../../core/protocol/commands.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import { Done, WithdrawalAddressesView } from "../../core/protocol/replies.ts";
 import { errorsIn } from "../../wire/error-codes.ts";
 import * as schema from "../../wire/schema/account.ts";
@@ -18,8 +18,6 @@ import { listJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { del, get, post, type Route } from "../routing/route.ts";
 
-type View = MessageOf<typeof WithdrawalAddressesView>;
-
 export const withdrawalAddressesRoute = (context: Context): Route =>
   get("/account/withdrawal-addresses", {
     access: "READ",
@@ -28,7 +26,7 @@ export const withdrawalAddressesRoute = (context: Context): Route =>
     handle({ call, principal: { accountId } }) {
       const command = { ...blank(ReadWithdrawalAddresses), accountId };
       requestFor(context, call, LEDGER, command, (transaction) => {
-        const { addresses } = replyOf<View>(transaction, WithdrawalAddressesView.code);
+        const { addresses } = replyOf(transaction, WithdrawalAddressesView);
         const rows = addresses.map((entry) => JSON.stringify(entry));
         call.reply(200, listJson(rows, null));
       });
@@ -54,7 +52,7 @@ export const addWithdrawalAddressRoute = (context: Context): Route =>
       await context.approvals.checkOnce({ accountId, lines: addressLines(body), approval, remoteAddress });
       if (call.done) return;
       requestFor(context, call, LEDGER, command, (transaction) => {
-        const { addresses, duplicate } = replyOf<View>(transaction, WithdrawalAddressesView.code);
+        const { addresses, duplicate } = replyOf(transaction, WithdrawalAddressesView);
         if (duplicate === 1) call.reply(200, JSON.stringify({ ...addresses[0], duplicate: true }));
         else call.reply(201, JSON.stringify(addresses[0]));
       });
@@ -71,7 +69,7 @@ export const removeWithdrawalAddressRoute = (context: Context): Route =>
     handle({ call, principal: { accountId }, parameter: address }) {
       const command = { ...blank(RemoveWithdrawalAddress), accountId, address };
       requestFor(context, call, LEDGER, command, (transaction) => {
-        replyOf(transaction, Done.code);
+        replyOf(transaction, Done);
         call.reply(200, JSON.stringify({ address, removed: true }));
       });
     },

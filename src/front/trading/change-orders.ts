@@ -29,7 +29,6 @@ import { readCallbackRate } from "./parsing/conditional-order.ts";
 import { readLeg } from "./parsing/extended-order.ts";
 import { readMaxSlippage, readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 
-type View = MessageOf<typeof OrderView>;
 type AmendOrderBody = Static<typeof AmendOrderSchema>;
 type CancelFilter = Static<typeof CancelAllQuery>;
 
@@ -201,7 +200,7 @@ export function sendCancellation(
   notFound?: NotFound,
 ): void {
   const reply = (transaction: ReleasedTransaction): void => {
-    const view = replyOf<View>(transaction, OrderView.code, instrument);
+    const view = replyOf(transaction, OrderView, instrument);
     answer.reply(200, orderJson(instrument, view, transaction.sequence));
   };
   requestOrderChange(context, answer, instrument, command, name, reply, notFound);
@@ -223,9 +222,7 @@ export const cancelOrders: Operation<[CancelFilter]> = async ({ engine, symbols 
     (transaction, instrument) => {
       const refusal = refusalIn(firstReply(transaction), instrument);
       if (refusal !== null && filter.symbol !== undefined) throw refusal;
-      return mapReplies<View, string>(transaction, OrderView.code, (view) =>
-        orderJson(instrument, view, transaction.sequence),
-      );
+      return mapReplies(transaction, OrderView, (view) => orderJson(instrument, view, transaction.sequence));
     },
   );
   const rows = canceled.flat();
@@ -256,7 +253,7 @@ export async function setCancelAfter(
     allowedOf(principal, symbols.selected(undefined)),
     () => ({ ...blank(CancelAfter), accountId, timeoutMs }),
     (transaction, instrument) => {
-      replyOf<MessageOf<typeof Done>>(transaction, Done.code, instrument);
+      replyOf(transaction, Done, instrument);
       return transaction.time + timeoutMs;
     },
   );

@@ -1,6 +1,6 @@
 import { MARGIN_MODES } from "../../core/base/enums.ts";
 import { ClosePosition, MoveMargin, SetLeverage, SetMarginMode } from "../../core/protocol/commands.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import { LeverageView, MarginModeView, PositionView } from "../../core/protocol/replies.ts";
 import type { Static, TSchema } from "../../packages/typebox.ts";
 import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
@@ -35,7 +35,7 @@ export const setLeverage: PositionChange<typeof LeverageBody> = (context, answer
   const { leverage, expiresAt = 0 } = body;
   const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage, expiresAt };
   requestFor(context, answer, instrument.id, command, (transaction) => {
-    const { leverage } = replyOf<MessageOf<typeof LeverageView>>(transaction, LeverageView.code, instrument);
+    const { leverage } = replyOf(transaction, LeverageView, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
   });
 };
@@ -47,7 +47,7 @@ export const setMarginMode: PositionChange<typeof MarginModeBody> = (context, an
   const expiresAt = body.expiresAt ?? 0;
   const command = { ...blank(SetMarginMode), accountId: principal.accountId, marginMode, expiresAt };
   requestFor(context, answer, instrument.id, command, (transaction) => {
-    const view = replyOf<MessageOf<typeof MarginModeView>>(transaction, MarginModeView.code, instrument);
+    const view = replyOf(transaction, MarginModeView, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, marginMode: MARGIN_MODES[view.marginMode] }));
   });
 };
@@ -59,7 +59,7 @@ export const moveMargin: PositionChange<typeof MarginBody> = (context, answer, p
   const { reference = "", expiresAt = 0 } = body;
   const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt, reference };
   requestFor(context, answer, instrument.id, command, (transaction) => {
-    const view = replyOf<MessageOf<typeof PositionView>>(transaction, PositionView.code, instrument);
+    const view = replyOf(transaction, PositionView, instrument);
     const moved = { ...view, sequence: view.sequence || transaction.sequence };
     answer.reply(200, positionJson(instrument, moved, view.duplicate === 1 ? ',"duplicate":true' : ""));
   });

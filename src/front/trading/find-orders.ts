@@ -115,9 +115,7 @@ async function findOpenOrderOn(
     instruments,
     () => ({ ...blank(ReadOrder), ...named }),
     (transaction, instrument) =>
-      mapReplies<View, OpenOrderRow>(transaction, OrderView.code, (view) =>
-        readRow(instrument, view, transaction.sequence),
-      ),
+      mapReplies(transaction, OrderView, (view) => readRow(instrument, view, transaction.sequence)),
   );
   return found.flat()[0] ?? null;
 }

@@ -107,8 +107,8 @@ function dryRunOrder(context: Context, answer: Answer, instrument: Instrument, o
     const refusal = refusalIn(reply, instrument);
     if (refusal !== null) return answer.refuse(refusal);
     if (isDuplicate(reply)) return replyDuplicate(context, answer, instrument, reply);
-    const [view] = mapReplies(transaction, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
-    const [end] = mapReplies(transaction, DryRunResult.code, (end: MessageOf<typeof DryRunResult>) => end);
+    const [view] = mapReplies(transaction, OrderView, (view) => view);
+    const [end] = mapReplies(transaction, DryRunResult, (end) => end);
     if (view === undefined || end === undefined) throw new Error("a dry run without a result");
     const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
     const more =
@@ -131,7 +131,7 @@ export function readMaxOrderSize(
   const order = readNewOrder(principal, instrument, body) as MessageOf<typeof PlaceOrder>;
   const command = { type: ReadMaxOrderSize.code, order, side: side === undefined ? -1 : order.side };
   requestFor(context, answer, instrument.id, command, (transaction) => {
-    const { sizes } = replyOf<MessageOf<typeof MaxOrderSizeView>>(transaction, MaxOrderSizeView.code);
+    const { sizes } = replyOf(transaction, MaxOrderSizeView);
     answer.reply(200, maxOrderSizeJson(instrument, sizes, transaction.sequence));
   });
 }
