@@ -18,9 +18,9 @@ import { MarginCallStream } from "./account/margin-call-stream.ts";
 import { OrderStream } from "./account/order-stream.ts";
 import { PositionHistoryStream } from "./account/position-history-stream.ts";
 import { PositionStream } from "./account/position-stream.ts";
-import type { RecentQuery } from "./account/recent-stream.ts";
+import type { LoadRecent, RecentQuery, RecentStreamOptions } from "./account/recent-stream.ts";
 import { TransferStream } from "./account/transfer-stream.ts";
-import type { OpenStream, Publish, Stream } from "./base/stream.ts";
+import { headOf, type OnFailure, type OpenStream, type Publish, type Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 
 /** Reading all streams of an account takes about 20 µs, and publishing them about as much again. */
@@ -38,8 +38,7 @@ export interface PrivateStreamsOptions {
 /** The open streams of accounts. */
 export class PrivateStreams {
   private readonly options: PrivateStreamsOptions;
-  /** Called when a stream cannot read the history. */
-  private readonly onFailure: (stream: Stream, thrown: unknown) => void;
+  private readonly onFailure: OnFailure;
   private readonly accountHistory: AccountHistory;
   private readonly accounts = new Map<number, AccountStreams>();
   /** Accounts with an event since the last flush(). */
@@ -51,7 +50,7 @@ export class PrivateStreams {
   /** A price has moved since the last flushAll(). */
   private hasPriceMoved = false;
 
-  constructor(options: PrivateStreamsOptions, onFailure: (stream: Stream, thrown: unknown) => void) {
+  constructor(options: PrivateStreamsOptions, onFailure: OnFailure) {
     const { engine, market, transfers, history } = options;
     this.options = options;
     this.onFailure = onFailure;
@@ -154,7 +153,8 @@ export class PrivateStreams {
 
   private openOrders(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const orders = account.trackOrders();
-    const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, this.options.publish);
+    const { channel, instrument } = request;
+    const stream = new OrderStream(topic, headOf(channel, instrument), instrument, orders, this.options.publish);
     orders.orderStreams.add(stream);
     orders.startStream(stream);
     return this.opened(account, stream, () => {
@@ -167,9 +167,7 @@ export class PrivateStreams {
     const { instrument } = request;
     const orders = account.trackOrders();
     const load = (query: RecentQuery) => this.accountHistory.fillsOf(account.accountId, instrument, query);
-    const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
-    const head = privateHead(request);
-    const stream = new FillStream(topic, head, instrument, orders, load, this.options.publish, onFailure);
+    const stream = new FillStream(this.recentOptions(topic, request, load), orders);
     orders.fillStreams.add(stream);
     orders.startStream(stream);
     return this.opened(account, stream, () => {
@@ -180,8 +178,16 @@ export class PrivateStreams {
 
   private openPositions(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { engine, publish } = this.options;
-    const instruments = request.instrument === null ? engine.instruments : [request.instrument];
-    const stream = new PositionStream(topic, privateHead(request), account.accountId, instruments, engine, publish);
+    const { channel, instrument } = request;
+    const instruments = instrument === null ? engine.instruments : [instrument];
+    const stream = new PositionStream(
+      topic,
+      headOf(channel, instrument),
+      account.accountId,
+      instruments,
+      engine,
+      publish,
+    );
     account.positions.add(stream);
     return this.opened(account, stream, () => account.positions.delete(stream));
   }
@@ -189,14 +195,9 @@ export class PrivateStreams {
   private openPositionHistory(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
     const { accountId } = account;
-    const stream: PositionHistoryStream = new PositionHistoryStream(
-      topic,
-      privateHead(request),
-      instrument,
-      (query) => this.accountHistory.closedPositionsOf(accountId, instrument, query),
-      (query) => this.accountHistory.closedPositionsSince(accountId, instrument, query),
-      this.options.publish,
-      (thrown) => this.onFailure(stream, thrown),
+    const load = (query: RecentQuery) => this.accountHistory.closedPositionsOf(accountId, instrument, query);
+    const stream = new PositionHistoryStream(this.recentOptions(topic, request, load), (query) =>
+      this.accountHistory.closedPositionsSince(accountId, instrument, query),
     );
     account.positionHistory.add(stream);
     stream.start(this.options.engine.releasedSequence());
@@ -204,13 +205,8 @@ export class PrivateStreams {
   }
 
   private openBalance(topic: string, account: AccountStreams): OpenStream {
-    const stream = new BalanceStream(
-      topic,
-      account.accountId,
-      this.options.engine,
-      this.options.publish,
-      this.options.now,
-    );
+    const { engine, publish, now } = this.options;
+    const stream = new BalanceStream(topic, account.accountId, engine, publish, now);
     account.balance = stream;
     return this.opened(account, stream, () => {
       account.balance = null;
@@ -228,8 +224,7 @@ export class PrivateStreams {
 
   private openTransfers(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const load = (query: RecentQuery) => this.accountHistory.transfersOf(account.accountId, query);
-    const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
-    const stream = new TransferStream(topic, privateHead(request), load, this.options.publish, onFailure);
+    const stream = new TransferStream(this.recentOptions(topic, request, load));
     account.transfers = stream;
     stream.start(this.options.engine.releasedSequence());
     return this.opened(account, stream, () => {
@@ -240,12 +235,19 @@ export class PrivateStreams {
   private openFunding(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
     const load = (query: RecentQuery) => this.accountHistory.fundingOf(account.accountId, instrument, query);
-    const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
-    const head = privateHead(request);
-    const stream = new AppendOnlyStream(topic, head, instrument, load, this.options.publish, onFailure);
+    const stream = new AppendOnlyStream(this.recentOptions(topic, request, load));
     account.funding.add(stream);
     stream.start(this.options.engine.releasedSequence());
     return this.opened(account, stream, () => account.funding.delete(stream));
+  }
+
+  private recentOptions<Row>(
+    topic: string,
+    { channel, instrument }: ChannelRequest,
+    loadRecent: LoadRecent<Row>,
+  ): RecentStreamOptions<Row> {
+    const head = headOf(channel, instrument);
+    return { topic, head, instrument, loadRecent, publish: this.options.publish, onFailure: this.onFailure };
   }
 
   /** The account is dropped when its last stream closes. */
@@ -268,6 +270,3 @@ export class PrivateStreams {
     return account;
   }
 }
-
-const privateHead = ({ channel, instrument }: ChannelRequest): string =>
-  instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;

@@ -4,13 +4,12 @@ import { EXEC_LIQUIDATION } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import type { PositionTransferred, Traded } from "../../core/protocol/events.ts";
-import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type { History } from "../../store/history/history.ts";
 import type { MarketData } from "../exchange/market.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES, type SymbolMarket } from "../exchange/symbol-market.ts";
 import { publicTradeJson } from "../json/market-json.ts";
-import type { OpenStream, Publish, Stream } from "./base/stream.ts";
+import { headOf, type OnFailure, type OpenStream, type Publish, type Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { BookStream } from "./market/book-stream.ts";
 import { KlineStream, klineHead } from "./market/kline-stream.ts";
@@ -40,15 +39,14 @@ export interface PublicStreamsOptions {
 /** The open streams of market data. */
 export class PublicStreams {
   private readonly options: PublicStreamsOptions;
-  /** Called when a stream cannot read the history. */
-  private readonly onFailure: (stream: Stream, thrown: unknown) => void;
+  private readonly onFailure: OnFailure;
   private readonly all = new Set<Stream>();
   private readonly books = new Set<BookStream>();
   /** By instrument id or ALL_SYMBOLS, like liquidations. */
   private readonly trades = new Map<number, TradeStream>();
   private readonly liquidations = new Map<number, TradeStream>();
 
-  constructor(options: PublicStreamsOptions, onFailure: (stream: Stream, thrown: unknown) => void) {
+  constructor(options: PublicStreamsOptions, onFailure: OnFailure) {
     this.options = options;
     this.onFailure = onFailure;
   }
@@ -183,9 +181,10 @@ export class PublicStreams {
       const close = klines.open({ instrument, interval, priceType }, (message) => relayed.receive(message));
       return this.opened(relayed, close);
     }
-    const onFailure = (thrown: unknown): void => this.onFailure(stream, thrown);
-    const stream = new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure);
-    return this.opened(stream);
+    const { onFailure } = this;
+    return this.opened(
+      new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure),
+    );
   }
 
   /** All symbols if the request names none. */
@@ -206,7 +205,3 @@ export class PublicStreams {
 
 const follows = (streams: ReadonlyMap<number, TradeStream>, instrumentId: number): boolean =>
   streams.has(instrumentId) || streams.has(ALL_SYMBOLS);
-
-/** The first fields of a channel's messages. */
-const headOf = (channel: string, instrument: Instrument | null): string =>
-  instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;

@@ -1,8 +1,6 @@
 import type { TimeMs } from "../../../core/base/units.ts";
-import type { Instrument } from "../../../core/protocol/instrument.ts";
-import type { Publish } from "../base/stream.ts";
 import { AppendOnlyStream } from "./append-only-stream.ts";
-import type { LoadRecent } from "./recent-stream.ts";
+import type { RecentStreamOptions } from "./recent-stream.ts";
 
 /** A query for the positions that were closed since the last one. */
 export interface ClosedQuery {
@@ -26,7 +24,6 @@ type LoadClosed = (query: ClosedQuery) => Promise<ClosedRow[]>;
  */
 export class PositionHistoryStream extends AppendOnlyStream {
   private readonly loadClosed: LoadClosed;
-  private readonly onLoadFailure: (thrown: unknown) => void;
   /** Everything through this sequence is loaded or is being loaded by start(). */
   private loadedThrough = 0;
   /** The transactions that closed positions since then; 0 = none. */
@@ -34,18 +31,9 @@ export class PositionHistoryStream extends AppendOnlyStream {
   private lastSequence = 0;
   private isLoading = false;
 
-  constructor(
-    topic: string,
-    head: string,
-    instrument: Instrument | null,
-    loadRecent: LoadRecent<string>,
-    loadClosed: LoadClosed,
-    publish: Publish,
-    onFailure: (thrown: unknown) => void,
-  ) {
-    super(topic, head, instrument, loadRecent, publish, onFailure);
+  constructor(options: RecentStreamOptions<string>, loadClosed: LoadClosed) {
+    super(options);
     this.loadClosed = loadClosed;
-    this.onLoadFailure = onFailure;
   }
 
   override start(sequence: number): void {
@@ -77,6 +65,8 @@ export class PositionHistoryStream extends AppendOnlyStream {
       this.isLoading = false;
       this.flush();
     };
-    this.loadClosed(query).then(loaded).catch(this.onLoadFailure);
+    this.loadClosed(query)
+      .then(loaded)
+      .catch((thrown) => this.failed(thrown));
   }
 }

@@ -1,4 +1,5 @@
-import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
+import type { Instrument } from "../../../core/protocol/instrument.ts";
+import { type OnFailure, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 export const SNAPSHOT_ROWS = 100;
 
@@ -12,25 +13,31 @@ export interface RecentQuery {
 /** Loads the account's last rows from the history, at most SNAPSHOT_ROWS, oldest first. */
 export type LoadRecent<Row> = (query: RecentQuery) => Promise<Row[]>;
 
+export interface RecentStreamOptions<Row> {
+  readonly topic: string;
+  readonly head: string;
+  /** Null: all of them. */
+  readonly instrument: Instrument | null;
+  readonly loadRecent: LoadRecent<Row>;
+  readonly publish: Publish;
+  readonly onFailure: OnFailure;
+}
+
 /** Rows of an account, oldest first: the last hundred in the snapshot, then those of each transaction. */
 export abstract class RecentStream<Row> extends Stream {
-  private readonly loadRecent: LoadRecent<Row>;
-  private readonly onFailure: (thrown: unknown) => void;
+  private readonly options: RecentStreamOptions<Row>;
   private isReady = false;
   /** The last hundred rows. Until the history is loaded: those added since start(). */
   private recent: readonly Row[] = [];
   private pending: { sequence: number; rows: Row[] }[] = [];
 
-  constructor(
-    topic: string,
-    head: string,
-    rowsBefore: LoadRecent<Row>,
-    publish: Publish,
-    onFailure: (thrown: unknown) => void,
-  ) {
-    super(topic, head, 0, publish);
-    this.loadRecent = rowsBefore;
-    this.onFailure = onFailure;
+  constructor(options: RecentStreamOptions<Row>) {
+    super(options.topic, options.head, 0, options.publish);
+    this.options = options;
+  }
+
+  covers(instrument: Instrument): boolean {
+    return this.options.instrument === null || this.options.instrument === instrument;
   }
 
   /** Rows up to this sequence are loaded from the history. Later rows come with add(). */
@@ -42,7 +49,10 @@ export abstract class RecentStream<Row> extends Stream {
       this.sendRecent();
     };
     const query = { throughSequence: sequence, isCanceled: () => this.isEmpty };
-    this.loadRecent(query).then(ready).catch(this.onFailure);
+    this.options
+      .loadRecent(query)
+      .then(ready)
+      .catch((thrown) => this.failed(thrown));
   }
 
   override subscribe(subscriber: Subscriber): void {
@@ -70,6 +80,10 @@ export abstract class RecentStream<Row> extends Stream {
   }
 
   protected abstract text(row: Row): string;
+
+  protected failed(thrown: unknown): void {
+    this.options.onFailure(this, thrown);
+  }
 
   private sendRecent(): void {
     this.flush();

@@ -1,7 +1,15 @@
+import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { ReplayBuffer } from "./replay-buffer.ts";
 
 /** Sends a text to every socket that has subscribed to the topic. */
 export type Publish = (topic: string, text: string) => void;
+
+/** Called when a stream cannot read the history. */
+export type OnFailure = (stream: Stream, thrown: unknown) => void;
+
+/** The first fields of a channel's messages. `instrument` null: all of them. */
+export const headOf = (channel: string, instrument: Instrument | null): string =>
+  instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;
 
 /** A message of at least this size may be unread for a while without counting as backlog. A kernel buffer may be smaller. */
 export const LARGE_BYTES = 1 << 15;

@@ -12,7 +12,7 @@ import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { History } from "../../../store/history/history.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { klineJson, readKlines } from "../../json/klines.ts";
-import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
+import { type OnFailure, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const UPDATE_MS = 250;
 /** Limit of candles in one update. When more have ended since the last one, the others come with the next update. */
@@ -34,7 +34,7 @@ export class KlineStream extends Stream {
   private readonly history: Pick<History, "candles">;
   private readonly engine: Engine;
   private readonly monotonic: () => number;
-  private readonly onFailure: (thrown: unknown) => void;
+  private readonly onFailure: OnFailure;
   /** The candle published last. Before the first one: the interval in which the stream was opened. */
   private openTime: TimeMs;
   private text = "";
@@ -56,7 +56,7 @@ export class KlineStream extends Stream {
     engine: Engine,
     publish: Publish,
     monotonic: () => number,
-    onFailure: (thrown: unknown) => void,
+    onFailure: OnFailure,
   ) {
     const { id: instrumentId } = market.instrument;
     super(topic, klineHead(market.instrument, interval, priceType), engine.releasedSequence(), publish);
@@ -105,7 +105,10 @@ export class KlineStream extends Stream {
       this.publishChanges(sequence, time);
       this.sendShown();
     };
-    this.engine.historyCaughtUp().then(ready).catch(this.onFailure);
+    this.engine
+      .historyCaughtUp()
+      .then(ready)
+      .catch((thrown) => this.onFailure(this, thrown));
   }
 
   /** The history holds at least the transactions up to `sequence` and before `time`. */

@@ -2,7 +2,7 @@ import type { TimeMs } from "../../../core/base/units.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { figuresOf, instrumentJson, tradingStateOf } from "../../json/instrument-json.ts";
-import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
+import { headOf, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 /** Open interest changes with many trades, and an instrument is a long row. */
 const FIGURES_PACE_MS = 1000;
@@ -31,8 +31,8 @@ export class SymbolsStream extends Stream {
     now: () => TimeMs,
     monotonic: () => number,
   ) {
-    const head = instrument === null ? '"channel":"symbols"' : `"channel":"symbols","symbol":"${instrument.symbol}"`;
-    super(topic, head, Math.max(0, ...markets.map(({ sequence }) => sequence)), publish);
+    const sequence = Math.max(0, ...markets.map((market) => market.sequence));
+    super(topic, headOf("symbols", instrument), sequence, publish);
     this.now = now;
     this.monotonic = monotonic;
     this.rows = markets.map((market) => {

@@ -1,7 +1,7 @@
 import type { PublicTrade } from "../../../core/market-data/public-trades.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import { publicTradeJson } from "../../json/market-json.ts";
-import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
+import { headOf, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
 
@@ -29,8 +29,7 @@ export class TradeStream extends Stream {
   constructor(topic: string, source: TradeSource, publish: Publish) {
     const { channel, instrument } = source;
     const [last] = source.recent(1);
-    const symbol = instrument === null ? "" : `,"symbol":"${instrument.symbol}"`;
-    super(topic, `"channel":"${channel}"${symbol}`, last?.trade.sequence ?? 0, publish);
+    super(topic, headOf(channel, instrument), last?.trade.sequence ?? 0, publish);
     this.source = source;
   }
 
