@@ -1,7 +1,7 @@
 import type { PerpdClient } from "../client/client.ts";
-import type { LedgerEntry, Order, OrderList } from "../client/types.ts";
+import type { ClosedPosition, Fill, LedgerEntry, Order, OrderList, Position } from "../client/types.ts";
 import { type Command, count, defined, text, type Values } from "./command.ts";
-import { keyValues, table } from "./table.ts";
+import { keyValues, tableOr } from "./table.ts";
 import { type Paint, signed } from "./terminal.ts";
 
 const SYMBOL = { symbol: { argument: "S", description: "only this symbol" } };
@@ -12,19 +12,16 @@ const symbolQuery = (values: Values) => defined({ symbol: text(values, "symbol")
 export const balance: Command = {
   name: "balance",
   summary: "equity, margin and what is available",
-  async run({ client, terminal: { print, paint }, asJson }) {
-    const shown = await client.balance();
-    if (asJson) return print(JSON.stringify(shown));
-    const { asset } = shown;
-    print(
+  async run({ client, terminal: { paint }, show }) {
+    show(await client.balance(), (balance) =>
       keyValues(paint, [
-        ["equity", `${shown.equity} ${asset}`],
-        ["wallet balance", shown.walletBalance],
-        ["unrealized profit", signed(paint, shown.unrealizedPnl)],
-        ["initial margin", `${shown.initialMargin} (orders: ${shown.openOrderInitialMargin})`],
-        ["maintenance margin", shown.maintenanceMargin],
-        ["available", shown.availableBalance],
-        ["withdrawable", shown.withdrawable],
+        ["equity", `${balance.equity} ${balance.asset}`],
+        ["wallet balance", balance.walletBalance],
+        ["unrealized profit", signed(paint, balance.unrealizedPnl)],
+        ["initial margin", `${balance.initialMargin} (orders: ${balance.openOrderInitialMargin})`],
+        ["maintenance margin", balance.maintenanceMargin],
+        ["available", balance.availableBalance],
+        ["withdrawable", balance.withdrawable],
       ]),
     );
   },
@@ -34,9 +31,8 @@ export const marginCall: Command = {
   name: "margin-call",
   usage: "[RATIO]",
   summary: "show or set the margin ratio at which `stream margin-calls` warns of liquidation",
-  async run({ client, positionals: [ratio], terminal: { print }, asJson }) {
-    const setting = ratio === undefined ? await client.marginCall() : await client.setMarginCall(ratio);
-    print(asJson ? JSON.stringify(setting) : setting.ratio);
+  async run({ client, positionals: [ratio], show }) {
+    show(ratio === undefined ? await client.marginCall() : await client.setMarginCall(ratio), (set) => set.ratio);
   },
 };
 
@@ -44,12 +40,10 @@ export const positions: Command = {
   name: "positions",
   summary: "open positions",
   options: SYMBOL,
-  async run({ client, values, terminal: { print, paint }, asJson }) {
+  async run({ client, values, terminal: { paint }, show }) {
     const { data } = await client.positions(symbolQuery(values));
-    if (asJson) return print(JSON.stringify(data));
-    if (data.length === 0) return print("no open positions");
     const columns = ["symbol", "side", ">size", ">entry", ">mark", ">liquidation", ">leverage", ">margin", ">profit"];
-    const rows = data.map((position) => [
+    const rowOf = (position: Position) => [
       position.symbol,
       paint(position.side === "SHORT" ? "red" : "green", position.side ?? "-"),
       position.size,
@@ -59,8 +53,8 @@ export const positions: Command = {
       `${position.leverage}x`,
       position.initialMargin,
       signed(paint, position.unrealizedPnl),
-    ]);
-    print(table(paint, columns, rows));
+    ];
+    show(data, () => tableOr("no open positions", paint, columns, data.map(rowOf)));
   },
 };
 
@@ -68,10 +62,8 @@ export const orders: Command = {
   name: "orders",
   summary: "open orders, newest first",
   options: SYMBOL,
-  async run({ client, values, terminal: { print, paint }, asJson }) {
-    const open = await openOrders(client, values);
-    if (asJson) return print(JSON.stringify(open));
-    print(open.length === 0 ? "no open orders" : orderTable(paint, open));
+  async run({ client, values, terminal: { paint }, show }) {
+    show(await openOrders(client, values), (open) => orderTable(paint, open));
   },
 };
 
@@ -98,16 +90,17 @@ export const deposit: Command = {
   options: {
     reference: { argument: "TEXT", description: "idempotency key: repeated deposits with it are credited once" },
   },
-  async run({ client, positionals: [amount = ""], values, terminal: { print }, asJson }) {
+  async run({ client, positionals: [amount = ""], values, show }) {
     const reference = text(values, "reference");
     const transfer = await client.deposit({ asset: "USDC", amount, ...defined({ reference }) });
-    print(asJson ? JSON.stringify(transfer) : `${transfer.status} ${transfer.amount} ${transfer.asset}`);
+    show(transfer, ({ status, amount, asset }) => `${status} ${amount} ${asset}`);
   },
 };
 
 export function orderTable(paint: Paint, rows: readonly Order[]): string {
   const columns = ["order", "name", "symbol", "side", "type", ">price", ">quantity", ">filled", ">average", "status"];
-  return table(
+  return tableOr(
+    "no open orders",
     paint,
     columns,
     rows.map((order) => [
@@ -138,12 +131,10 @@ export const fills: Command = {
   name: "fills",
   summary: "the account's trades, newest first",
   options: PAGE_OPTIONS,
-  async run({ client, values, terminal: { print, paint }, asJson }) {
+  async run({ client, values, terminal: { paint }, show }) {
     const { data } = await client.fills(pageQuery(values));
-    if (asJson) return print(JSON.stringify(data));
-    if (data.length === 0) return print("no fills");
     const columns = ["time (UTC)", "symbol", "side", ">quantity", ">price", ">fee", ">profit", "liquidity", "order"];
-    const rows = data.map((fill) => [
+    const rowOf = (fill: Fill) => [
       at(fill.time),
       fill.symbol,
       paint(fill.side === "BUY" ? "green" : "red", fill.side),
@@ -153,8 +144,8 @@ export const fills: Command = {
       signed(paint, fill.realizedPnl),
       fill.execType === "TRADE" ? fill.liquidity : fill.execType,
       fill.orderId ?? "-",
-    ]);
-    print(table(paint, columns, rows));
+    ];
+    show(data, () => tableOr("no fills", paint, columns, data.map(rowOf)));
   },
 };
 
@@ -162,10 +153,8 @@ export const positionHistory: Command = {
   name: "positions-history",
   summary: "closed positions with their profit and loss, the last closed first",
   options: PAGE_OPTIONS,
-  async run({ client, values, terminal: { print, paint }, asJson }) {
+  async run({ client, values, terminal: { paint }, show }) {
     const { data } = await client.positionHistory(pageQuery(values));
-    if (asJson) return print(JSON.stringify(data));
-    if (data.length === 0) return print("no closed positions");
     const columns = [
       "closed (UTC)",
       "symbol",
@@ -178,7 +167,7 @@ export const positionHistory: Command = {
       ">funding",
       ">net",
     ];
-    const rows = data.map((position) => [
+    const rowOf = (position: ClosedPosition) => [
       at(position.closedAt),
       position.symbol,
       paint(position.side === "SHORT" ? "red" : "green", position.side),
@@ -190,8 +179,8 @@ export const positionHistory: Command = {
       signed(paint, position.funding),
       signed(paint, position.netPnl),
       position.closeType,
-    ]);
-    print(table(paint, [...columns, "by"], rows));
+    ];
+    show(data, () => tableOr("no closed positions", paint, [...columns, "by"], data.map(rowOf)));
   },
 };
 
@@ -199,23 +188,21 @@ export const ledger: Command = {
   name: "ledger",
   summary: "every change of the account's money, newest first",
   options: { ...PAGE_OPTIONS, type: { argument: "T", description: "deposit, fee, funding ..." } },
-  async run({ client, values, terminal: { print, paint }, asJson }) {
+  async run({ client, values, terminal: { paint }, show }) {
     const type = text(values, "type");
     const { data } = await client.ledger({
       ...pageQuery(values),
       ...(type !== undefined && { type: type.toUpperCase() as LedgerEntry["type"] }),
     });
-    if (asJson) return print(JSON.stringify(data));
-    if (data.length === 0) return print("no entries");
     const columns = ["time (UTC)", "type", "symbol", ">amount", "asset", "of"];
-    const rows = data.map((entry) => [
+    const rowOf = (entry: LedgerEntry) => [
       at(entry.time),
       entry.type,
       entry.symbol ?? "-",
       signed(paint, entry.amount),
       entry.asset,
       entry.tradeId ?? entry.transferId ?? (entry.fundingTime === null ? "-" : at(entry.fundingTime)),
-    ]);
-    print(table(paint, columns, rows));
+    ];
+    show(data, () => tableOr("no entries", paint, columns, data.map(rowOf)));
   },
 };

@@ -51,6 +51,8 @@ export interface Call {
   signMessage: SignMessage | undefined;
   /** Print the exchange's reply unchanged, as JSON. */
   asJson: boolean;
+  /** Prints the reply as JSON or as a text, whichever was asked for. */
+  show<T>(reply: T, print: (reply: T) => string): void;
 }
 
 export interface Command {

@@ -49,7 +49,10 @@ export async function runCommand(command: Command, args: readonly string[], env:
     else {
       const client = clientOf(command, values, env);
       const signMessage = walletOf(env);
-      await command.run({ client, positionals, values, terminal, signMessage, asJson: values.json === true });
+      const asJson = values.json === true;
+      const show = <T>(reply: T, print: (reply: T) => string) =>
+        terminal.print(asJson ? JSON.stringify(reply) : print(reply));
+      await command.run({ client, positionals, values, terminal, signMessage, asJson, show });
     }
     return DONE;
   } catch (error) {

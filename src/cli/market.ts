@@ -1,4 +1,4 @@
-import type { Level } from "../client/types.ts";
+import type { Instrument, Level } from "../client/types.ts";
 import { type Command, count } from "./command.ts";
 import { keyValues, table } from "./table.ts";
 import { signed } from "./terminal.ts";
@@ -11,11 +11,10 @@ export const markets: Command = {
   name: "markets",
   summary: "every symbol with its prices, funding and limits",
   isPublic: true,
-  async run({ client, terminal: { print, paint }, asJson }) {
-    const [instruments, tickers] = await Promise.all([client.symbols(), client.tickers()]);
-    if (asJson) return print(JSON.stringify({ symbols: instruments.data, tickers: tickers.data }));
-    const rows = instruments.data.map((instrument) => {
-      const ticker = tickers.data.find(({ symbol }) => symbol === instrument.symbol);
+  async run({ client, terminal: { paint }, show }) {
+    const [{ data: symbols }, { data: tickers }] = await Promise.all([client.symbols(), client.tickers()]);
+    const rowOf = (instrument: Instrument): string[] => {
+      const ticker = tickers.find(({ symbol }) => symbol === instrument.symbol);
       return [
         instrument.symbol,
         instrument.status,
@@ -28,8 +27,8 @@ export const markets: Command = {
         instrument.stepSize,
         `${instrument.maxLeverage}x`,
       ];
-    });
-    print(table(paint, MARKET_COLUMNS, rows));
+    };
+    show({ symbols, tickers }, () => table(paint, MARKET_COLUMNS, symbols.map(rowOf)));
   },
 };
 

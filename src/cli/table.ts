@@ -17,6 +17,14 @@ export function table(paint: Paint, columns: readonly string[], rows: readonly (
   return layout({ head, colAligns }, rows);
 }
 
+/** A table of the rows, or `none` if there are none. */
+export const tableOr = (
+  none: string,
+  paint: Paint,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): string => (rows.length === 0 ? none : table(paint, columns, rows));
+
 /** Two columns: names and values. */
 export function keyValues(paint: Paint, rows: readonly (readonly [name: string, value: string])[]): string {
   return layout(

@@ -23,14 +23,14 @@ export const order: Command = {
   usage: "buy|sell SYMBOL QUANTITY PRICE|queue|opponent|market",
   summary: "place an order, and show what it did",
   options: ORDER_OPTIONS,
-  async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
+  async run({ client, positionals, values, terminal: { paint }, show }) {
     const { clientOrderId, ...given } = orderOf(positionals, values);
     if (values["dry-run"] === true) {
       const dryRun = await client.tryOrder(given);
-      return print(asJson ? JSON.stringify(dryRun) : dryRunText(paint, dryRun));
+      return show(dryRun, () => dryRunText(paint, dryRun));
     }
     const placed = await client.placeOrder({ ...given, ...defined({ clientOrderId }) });
-    print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
+    show(placed, () => placedText(paint, placed));
   },
 };
 
@@ -39,16 +39,17 @@ export const maxSize: Command = {
   usage: "SYMBOL PRICE|market",
   summary: "the largest order of each side that would be accepted now",
   options: { "reduce-only": { description: "only against the open position" } },
-  async run({ client, positionals: [symbol = "", price = ""], values, terminal: { print, paint }, asJson }) {
+  async run({ client, positionals: [symbol = "", price = ""], values, terminal: { paint }, show }) {
     const isMarket = price.toLowerCase() === "market";
     const found = await client.maxOrderSize({
       symbol,
       ...(isMarket ? { type: "MARKET" } : { type: "LIMIT", price }),
       ...(values["reduce-only"] === true && { reduceOnly: true }),
     });
-    if (asJson) return print(JSON.stringify(found));
-    const rows = found.data.map(({ side, maxQuantity, limitedBy }) => [side, maxQuantity, limitedBy?.code ?? "-"]);
-    print(table(paint, ["side", ">quantity", "limited by"], rows));
+    show(found, ({ data }) => {
+      const rows = data.map(({ side, maxQuantity, limitedBy }) => [side, maxQuantity, limitedBy?.code ?? "-"]);
+      return table(paint, ["side", ">quantity", "limited by"], rows);
+    });
   },
 };
 
@@ -94,7 +95,7 @@ export const amend: Command = {
     "then-stop": { argument: "PRICE|none", description: "before the first fill: the attached stop-loss at market" },
     "then-take-profit": { argument: "PRICE|none", description: "before the first fill: the attached take-profit" },
   },
-  async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
+  async run({ client, positionals: [id = ""], values, terminal: { paint }, show }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes an order id, or client:NAME");
     const changes = defined({
       price: text(values, "price"),
@@ -113,7 +114,7 @@ export const amend: Command = {
           "--then-stop, --then-take-profit and --until",
       );
     const amended = await client.amendOrder(id, changes);
-    print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
+    show(amended, () => placedText(paint, amended));
   },
 };
 
@@ -135,9 +136,7 @@ export const cancel: Command = {
     if (!isAll) return cancelEach(call);
     const named = defined({ symbol, side: side === undefined ? undefined : oneOf("--side", side, SIDES) });
     const { data } = await client.cancelOrders(named);
-    const { print, paint } = call.terminal;
-    if (call.asJson) print(JSON.stringify(data));
-    else print(data.length === 0 ? "no open orders" : orderTable(paint, data));
+    call.show(data, () => orderTable(call.terminal.paint, data));
   },
 };
 
@@ -162,10 +161,10 @@ export const close: Command = {
   usage: "SYMBOL [QUANTITY]",
   summary: "close a position at market, all of it or a part",
   options: { "max-slippage": { argument: "RATE", description: "largest distance from the mark price, 0.01 = 1 %" } },
-  async run({ client, positionals: [symbol = "", quantity], values, terminal: { print, paint }, asJson }) {
+  async run({ client, positionals: [symbol = "", quantity], values, terminal: { paint }, show }) {
     const how = defined({ quantity, maxSlippage: text(values, "max-slippage") });
     const placed = await client.closePosition(symbol, how);
-    print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
+    show(placed, () => placedText(paint, placed));
   },
 };
 
@@ -173,9 +172,9 @@ export const leverage: Command = {
   name: "leverage",
   usage: "SYMBOL LEVERAGE",
   summary: "set the leverage of a symbol",
-  async run({ client, positionals: [symbol = "", given = ""], terminal: { print }, asJson }) {
+  async run({ client, positionals: [symbol = "", given = ""], show }) {
     const set = await client.setLeverage(symbol, count({ leverage: given }, "leverage") ?? 0);
-    print(asJson ? JSON.stringify(set) : `${set.symbol} ${set.leverage}x`);
+    show(set, () => `${set.symbol} ${set.leverage}x`);
   },
 };
 
@@ -190,10 +189,9 @@ export const margin: Command = {
   },
   async run(call) {
     const set = await marginChange(call);
-    if (call.asJson) return call.terminal.print(JSON.stringify(set));
     const aside =
       "isolatedMargin" in set && set.isolatedMargin !== null ? `, isolated margin ${set.isolatedMargin} USDC` : "";
-    call.terminal.print(`${set.symbol} ${set.marginMode}${aside}`);
+    call.show(set, () => `${set.symbol} ${set.marginMode}${aside}`);
   },
 };
 

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { must } from "../assert.ts";
+import { unlessMissing } from "../store/files/files.ts";
 import { openLog } from "../store/log/log.ts";
 import { type Scan, scanFile, tornBytes } from "../store/log/log-scan.ts";
 import { listSegments, openSegment, type Segment, segmentName } from "../store/log/log-segment.ts";
@@ -36,7 +37,7 @@ export class PinnedLog {
     for (const firstSequence of listSegments(this.dir)) {
       const last = this.pinned.at(-1);
       if (last !== undefined && firstSequence < last.segment.firstSequence) continue;
-      const opened = this.open(firstSequence);
+      const opened = unlessMissing(() => openSegment(this.dir, firstSequence, "r"));
       if (opened === null) continue;
       // The last one is opened again: an empty segment may have been replaced by a larger one of the same name.
       if (last?.segment.firstSequence === firstSequence) closeSync(must(this.pinned.pop(), "segment").fd);
@@ -71,16 +72,6 @@ export class PinnedLog {
 
   close(): void {
     for (const { fd } of this.pinned.splice(0)) closeSync(fd);
-  }
-
-  /** Returns null if it was just removed. */
-  private open(firstSequence: number): Pinned | null {
-    try {
-      return openSegment(this.dir, firstSequence, "r");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-      throw error;
-    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { parseObject } from "../../client/response.ts";
+
 /** An answer to one call has some hundred bytes. */
 const MAX_ANSWER_BYTES = 16_384;
 
@@ -65,7 +67,7 @@ interface Answer {
 
 /** Throws RpcError. */
 function resultOf(text: string, id: number): string {
-  const answer = parse(text);
+  const answer: Answer | null = parseObject(text);
   if (answer?.jsonrpc !== "2.0" || answer.id !== id)
     throw new RpcError("its answer is no JSON-RPC answer to the request");
   const { result, error } = answer;
@@ -79,13 +81,4 @@ function resultOf(text: string, id: number): string {
 function errorOf({ code, message }: NonNullable<Answer["error"]>): RpcError {
   const isRevert = code === 3 || (typeof message === "string" && /\brevert(ed)?\b/i.test(message));
   return new RpcError(`it answered with the error ${Number(code)}`, isRevert);
-}
-
-function parse(text: string): Answer | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
 }

@@ -122,21 +122,22 @@ function parseQuery(query: string, schema: TObject): Record<string, unknown> {
       throw new ApiError("BAD_QUERY", {
         message: `The query must consist of name=value pairs; "${part.slice(0, 64)}" is none.`,
       });
-    const name = decode(part.slice(0, equals));
+    const name = decodePercent(part.slice(0, equals), "query");
     if (!Object.hasOwn(schema.properties, name)) throw unknownField(name, schema);
     if (Object.hasOwn(fields, name)) throw new ApiError("DUPLICATE_FIELD", { field: name });
-    const text = decode(part.slice(equals + 1));
+    const text = decodePercent(part.slice(equals + 1), "query");
     fields[name] = parseText(text, typeOf(schema.properties[name]), name);
   }
   return fields;
 }
 
-function decode(text: string): string {
+/** Ids and symbols need no percent escapes, but some clients send them. */
+export function decodePercent(text: string, part: "path" | "query"): string {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ApiError("BAD_QUERY", { message: "A percent escape in the query is malformed or not UTF-8." });
+    throw new ApiError("BAD_QUERY", { message: `A percent escape in the ${part} is malformed or not UTF-8.` });
   }
 }
 

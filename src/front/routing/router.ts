@@ -14,7 +14,7 @@ import type { Call } from "../http/call.ts";
 import { allowAnyOrigin } from "../http/origins.ts";
 import { SEQUENCE_HEADER } from "../http/reply-writer.ts";
 import { LARGE_BODY_BYTES } from "../http/request-body.ts";
-import { Input } from "../json/input.ts";
+import { decodePercent, Input } from "../json/input.ts";
 import { type Access, costOf, isForOperators, isLimited, type Route, type RouteRequest } from "./route.ts";
 
 /** Finds out who calls, or throws an ApiError. */
@@ -123,7 +123,7 @@ export class Router {
       call,
       principal,
       operator,
-      parameter: decodeParameter(parameter),
+      parameter: decodePercent(parameter, "path"),
       query: query.readQuery(call.query),
       body: readBody(call, body, route),
     };
@@ -244,14 +244,4 @@ function readBody(call: Call, input: Input<TObject> | null, { bodyOptional }: Ro
     return NO_FIELDS;
   }
   return call.bytes.length === 0 && bodyOptional === true ? NO_FIELDS : input.check(call.json());
-}
-
-/** Ids and symbols need no percent escapes, but some clients send them. */
-function decodeParameter(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new ApiError("BAD_QUERY", { message: "A percent escape in the path is malformed or not UTF-8." });
-  }
 }

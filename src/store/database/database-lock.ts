@@ -1,5 +1,6 @@
 import { accessSync, constants, linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { unlessMissing } from "../files/files.ts";
 
 const LOCK_FILE = "lock.mdb";
 /** At least LMDB's size. It extends a shorter file. */
@@ -33,11 +34,5 @@ export function makeLockFile(databaseDir: string): boolean {
 
 /** Returns false if the file is missing. */
 function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw error;
-  }
+  return unlessMissing(() => accessSync(path, constants.R_OK | constants.W_OK)) !== null;
 }

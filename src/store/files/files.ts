@@ -46,15 +46,16 @@ export function withFileName<T>(name: string, work: () => T): T {
  * would find another file, or none.
  */
 export function requireSameFile(path: string, file: FileIdentity, files: Files = DISK): void {
-  const named = identityOf(path, files);
+  const named = unlessMissing(() => files.statSync(path));
   if (named === null) throw new Error(`${path}: this file was removed or renamed while it was in use`);
   if (named.ino !== file.ino || named.dev !== file.dev)
     throw new Error(`${path}: another file has replaced this one while it was in use`);
 }
 
-function identityOf(path: string, files: Files): FileIdentity | null {
+/** The result of `work`, or null if the file that it needs does not exist. */
+export function unlessMissing<T>(work: () => T): T | null {
   try {
-    return files.statSync(path);
+    return work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { syncDirectory, withFileName } from "./files.ts";
+import { syncDirectory, unlessMissing, withFileName } from "./files.ts";
 
 /** Writes a small file atomically: it is there whole or not at all. Durable when it returns. */
 export function writeDurably(dir: string, name: string, content: string | Uint8Array, mode = 0o666): void {
@@ -21,11 +21,5 @@ export function writeDurably(dir: string, name: string, content: string | Uint8A
 export const toJson = (content: object): string => `${JSON.stringify(content, null, 2)}\n`;
 
 /** Returns null if the file does not exist. */
-export function readIfPresent(path: string): string | null {
-  try {
-    return withFileName(path, () => fs.readFileSync(path, "utf8"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-}
+export const readIfPresent = (path: string): string | null =>
+  unlessMissing(() => withFileName(path, () => fs.readFileSync(path, "utf8")));
