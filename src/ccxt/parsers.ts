@@ -127,19 +127,9 @@ export class PerpdParsers extends PerpdMarketParsers {
     const ofNotional = (amount: string) =>
       Precise.stringEq(notional, "0") ? undefined : this.parseNumber(Precise.stringDiv(amount, notional, 8));
     return this.safePosition({
-      id: undefined,
-      symbol: market.symbol,
-      timestamp: row.updatedAt ?? undefined,
-      datetime: this.iso8601(row.updatedAt ?? undefined),
-      lastUpdateTimestamp: row.updatedAt ?? undefined,
-      side: row.side?.toLowerCase(),
-      hedged: false,
-      marginMode: row.marginMode.toLowerCase(),
+      ...this.positionFields(row, market, row.updatedAt ?? undefined),
       contracts: this.parseNumber(row.size),
-      contractSize: this.safeNumber(market, "contractSize"),
-      entryPrice: this.parseNumber(row.entryPrice ?? undefined),
       markPrice: this.parseNumber(row.markPrice ?? undefined),
-      lastPrice: undefined,
       notional: this.parseNumber(notional),
       leverage: row.leverage,
       collateral: this.parseNumber(collateral),
@@ -154,29 +144,36 @@ export class PerpdParsers extends PerpdMarketParsers {
       liquidationPrice: this.parseNumber(row.liquidationPrice ?? undefined),
       unrealizedPnl: this.parseNumber(row.unrealizedPnl),
       realizedPnl: this.parseNumber(row.realizedPnl),
-      stopLossPrice: undefined,
-      takeProfitPrice: undefined,
-      info: row,
     });
   }
 
   private closedPosition(row: api.ClosedPosition, market: ccxt.Market): ccxt.Position {
     return this.safePosition({
+      ...this.positionFields(row, market, row.closedAt),
       id: row.positionId,
+      contracts: this.parseNumber(row.closedSize),
+      lastPrice: this.parseNumber(row.exitPrice),
+      leverage: row.leverage ?? undefined,
+      realizedPnl: this.parseNumber(row.netPnl),
+    });
+  }
+
+  /** The fields that open and closed positions share, and all others as undefined. */
+  private positionFields(row: api.Position | api.ClosedPosition, market: ccxt.Market, timestamp: number | undefined) {
+    return {
+      id: undefined,
       symbol: market?.symbol,
-      timestamp: row.closedAt,
-      datetime: this.iso8601(row.closedAt),
-      lastUpdateTimestamp: row.closedAt,
-      side: row.side.toLowerCase(),
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      lastUpdateTimestamp: timestamp,
+      side: row.side?.toLowerCase(),
       hedged: false,
       marginMode: row.marginMode?.toLowerCase(),
-      contracts: this.parseNumber(row.closedSize),
       contractSize: this.safeNumber(market, "contractSize"),
-      entryPrice: this.parseNumber(row.entryPrice),
-      lastPrice: this.parseNumber(row.exitPrice),
+      entryPrice: this.parseNumber(row.entryPrice ?? undefined),
+      lastPrice: undefined,
       markPrice: undefined,
       notional: undefined,
-      leverage: row.leverage ?? undefined,
       collateral: undefined,
       initialMargin: undefined,
       initialMarginPercentage: undefined,
@@ -185,11 +182,10 @@ export class PerpdParsers extends PerpdMarketParsers {
       marginRatio: undefined,
       liquidationPrice: undefined,
       unrealizedPnl: undefined,
-      realizedPnl: this.parseNumber(row.netPnl),
       stopLossPrice: undefined,
       takeProfitPrice: undefined,
       info: row,
-    });
+    };
   }
 
   override parseTransaction(row: api.Transfer, currency?: ccxt.Currency): ccxt.Transaction {

@@ -260,19 +260,14 @@ export class PerpdStreams extends PerpdSocketTrading {
       case "fills":
         for (const row of message.data) {
           // A self-trade has two fills with one trade id.
-          const key = `${row.tradeId} ${row.side}`;
-          if (updates.isLive || row.time >= updates.since) updates.put(key, "", this.parseTrade(row));
-          else updates.remember(key, "", this.parseTrade(row));
+          updates.putIfNew(row.time, `${row.tradeId} ${row.side}`, "", this.parseTrade(row));
         }
         updates.isLive = true;
         break;
       case "orders":
         if (message.type === "SNAPSHOT") this.findEnded(client, hash, message);
-        for (const row of message.type === "SNAPSHOT" ? message.data.toReversed() : message.data) {
-          if (updates.isLive || row.updatedAt >= updates.since)
-            updates.put(row.orderId, orderVersion(row), this.parseOrder(row));
-          else updates.remember(row.orderId, orderVersion(row), this.parseOrder(row));
-        }
+        for (const row of message.type === "SNAPSHOT" ? message.data.toReversed() : message.data)
+          updates.putIfNew(row.updatedAt, row.orderId, orderVersion(row), this.parseOrder(row));
         updates.isLive = true;
         break;
     }
@@ -315,7 +310,9 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   private async latestTickers(method: string, symbols: Strings, params: Dict): Promise<Ticker[]> {
     await this.loadMarkets();
-    const requests = (symbols ?? (this.symbols as string[])).map((symbol) => this.tickerChannel(symbol, params));
+    const requests = (symbols ?? (this.symbols as string[])).map((symbol) =>
+      this.symbolChannel({ channel: "ticker", updateMs: TICKER_UPDATE_MS }, symbol, params),
+    );
     return this.rowsOf<Ticker>({ method, requests }, "public");
   }
 
@@ -329,11 +326,7 @@ export class PerpdStreams extends PerpdSocketTrading {
   ): Promise<Row[]> {
     await this.loadMarkets();
     const asked = symbols ?? (this.symbols as string[]);
-    const requests = asked.map((symbol) => ({
-      channel,
-      symbol: this.marketId(symbol) as string,
-      ...ownParams(params),
-    }));
+    const requests = asked.map((symbol) => this.symbolChannel({ channel }, symbol, params));
     const rows = this.sortBy(await this.rowsOf<Row>({ method, requests }, "public"), "timestamp");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
@@ -417,26 +410,16 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   private bookChannel(symbol: string, limit: Int, params: Dict): ChannelRequest {
     const depth = limit === undefined ? DEFAULT_BOOK_DEPTH : BOOK_DEPTHS.find((offered) => offered >= limit);
-    return {
-      channel: "orderbook",
-      symbol: this.marketId(symbol) as string,
-      depth: depth ?? MAX_BOOK_DEPTH,
-      ...ownParams(params),
-    };
+    return this.symbolChannel({ channel: "orderbook", depth: depth ?? MAX_BOOK_DEPTH }, symbol, params);
   }
 
   private klineChannel(symbol: string, timeframe: string, params: Dict): ChannelRequest {
     const interval = this.safeString(this.timeframes, timeframe, timeframe) as KlinesQuery["interval"];
-    return { channel: "klines", symbol: this.marketId(symbol) as string, interval, ...ownParams(params) };
+    return this.symbolChannel({ channel: "klines", interval }, symbol, params);
   }
 
-  private tickerChannel(symbol: string, params: Dict): ChannelRequest {
-    return {
-      channel: "ticker",
-      symbol: this.marketId(symbol) as string,
-      updateMs: TICKER_UPDATE_MS,
-      ...ownParams(params),
-    };
+  private symbolChannel(request: ChannelRequest, symbol: string, params: Dict): ChannelRequest {
+    return { ...request, symbol: this.marketId(symbol) as string, ...ownParams(params) };
   }
 
   private changesOf(hash: string): number {

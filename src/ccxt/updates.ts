@@ -43,6 +43,12 @@ export class Updates<Row> {
     this.store(key, { row, version, change: 0 });
   }
 
+  /** Stores a row of the time `time`, and reports it unless it is from before the first call. */
+  putIfNew(time: number, key: string, version: string, row: Row): void {
+    if (this.isLive || time >= this.since) this.put(key, version, row);
+    else this.remember(key, version, row);
+  }
+
   private store(key: string, taken: { row: Row; version: string; change: number }): void {
     this.rows.delete(key);
     this.rows.set(key, taken);
