@@ -4,7 +4,6 @@ import type { ChannelRequest } from "../client/types.ts";
 /** How far a program has read: the last change number of each stream, the stream that was read longest ago first. */
 export type ReadPosition = Map<string, number>;
 
-/** A watch* call. */
 export interface WatchCall {
   method: string;
   requests: readonly ChannelRequest[];

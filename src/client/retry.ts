@@ -49,7 +49,7 @@ export class Retry {
         const isUndone = isSignatureReplay(error) || isElsewhere(error) || (isMove && !isSent(error));
         if (!isUndone && !(isRepeatable && isTransient(error))) throw error;
         if (isMove ? moves >= this.maxMoves : tries >= this.retries) throw unknownOutcome ?? error;
-        // What one address asks for says nothing of the next one.
+        // The next address may have asked for no wait.
         const asked = error instanceof PerpdError && !isMove ? error.retryAfterMs : undefined;
         const nextMs = isMove ? this.waitOfMove(++moves) : FIRST_WAIT_MS * 2 ** tries++;
         const waitMs = asked ?? jittered(nextMs);

@@ -76,7 +76,6 @@ export class LiquidationBids {
     return new LiquidationBids(LiquidationBids.allocate(maxAccounts, LOCAL_SYMBOLS), [], LOCAL_SYMBOLS);
   }
 
-  /** The column of a symbol. */
   columnOf(symbol: string): number {
     const known = this.symbols.indexOf(symbol);
     if (known >= 0) return known;

@@ -12,6 +12,17 @@ export function checkSymbol({ record }: Holder, { symbol }: Instrument): void {
     throw new ApiError("SYMBOL_NOT_ALLOWED", { field: "symbol", details: { allowed } });
 }
 
+/** The instrument with this symbol. Throws UNKNOWN_SYMBOL, or SYMBOL_NOT_ALLOWED when the API key may not trade it. */
+export function tradableInstrument(
+  { symbols }: { readonly symbols: { bySymbol(symbol: string): Instrument } },
+  holder: Holder,
+  symbol: string,
+): Instrument {
+  const instrument = symbols.bySymbol(symbol);
+  checkSymbol(holder, instrument);
+  return instrument;
+}
+
 /** The instruments that the API key may trade. */
 export function allowedOf({ record }: Holder, instruments: readonly Instrument[]): readonly Instrument[] {
   const allowed = record?.allowedSymbols ?? [];

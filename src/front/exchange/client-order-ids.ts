@@ -5,11 +5,10 @@ import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { ReadClientIds } from "../../core/protocol/commands.ts";
 import { ConditionalOrderPlaced, OrderPlaced } from "../../core/protocol/events.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { ClientIdList as Page } from "../../core/protocol/payloads.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { ClientIdsPage } from "../../core/protocol/replies.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
-import { replyOf, request } from "./request.ts";
+import { replyOf, requestPages } from "./request.ts";
 
 /** As many as two symbols remember; takes 800 MB. Beyond that the oldest ids are forgotten early. */
 const MAX_IDS = 2 ** 24;
@@ -55,16 +54,13 @@ export class ClientOrderIds {
   /** Resolves when the ids were read that symbols have in memory. */
   static async open(engine: Engine, past: PastUses, maxIds = MAX_IDS): Promise<ClientOrderIds> {
     const ids = new ClientOrderIds(engine, past, maxIds);
-    for (const { id } of engine.instruments) {
-      for (let from: number | null = 0; from !== null; ) {
-        const command = { type: ReadClientIds.code, from } as const;
-        const page: Page = await request(engine, id, command, (transaction) => {
-          return replyOf(transaction, ClientIdsPage).page;
-        });
+    const command = (from: number) => ({ ...blank(ReadClientIds), from });
+    for (const { id } of engine.instruments)
+      await requestPages(engine, id, command, (transaction) => {
+        const { page } = replyOf(transaction, ClientIdsPage);
         for (const [accountId, clientOrderId, time] of page.ids) ids.keep(accountId, clientOrderId, id, time);
-        from = page.next;
-      }
-    }
+        return page.next;
+      });
     return ids;
   }
 

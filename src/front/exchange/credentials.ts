@@ -11,12 +11,12 @@ import {
   SessionClosed,
   SessionOpened,
 } from "../../core/protocol/events.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import type { KeyRecord, LedgerSummary } from "../../core/protocol/payloads.ts";
 import { LedgerDescription } from "../../core/protocol/replies.ts";
 import { hashToken } from "../../wire/token.ts";
 import { ApiError } from "../common/errors.ts";
-import { replyOf, request } from "./request.ts";
+import { replyOf, requestPages } from "./request.ts";
 
 /** The account for which a request acts, and its permissions. */
 export interface Principal {
@@ -105,14 +105,12 @@ export class Credentials {
   /** Resolves when the state of the ledger was read, page by page. A page includes earlier events; later ones are applied. */
   static async open(engine: Engine): Promise<Credentials> {
     const credentials = new Credentials(engine);
-    for (let from: number | null = 0; from !== null; ) {
-      const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
-      from = await request(engine, LEDGER, command, (transaction) => {
-        const { state } = replyOf(transaction, LedgerDescription);
-        credentials.prime(state);
-        return state.next;
-      });
-    }
+    const command = (from: number) => ({ ...blank(Describe), from });
+    await requestPages(engine, LEDGER, command, (transaction) => {
+      const { state } = replyOf(transaction, LedgerDescription);
+      credentials.prime(state);
+      return state.next;
+    });
     return credentials;
   }
 

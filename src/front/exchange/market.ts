@@ -73,11 +73,11 @@ export class MarketData {
     return must(this.byInstrumentId.get(instrumentId), "the symbol of an instrument id");
   }
 
-  /** The ticker as JSON text in UTF-8. It is cached, so it must not be changed. */
   instrumentJson(instrumentId: number): string {
     return instrumentJson(this.symbol(instrumentId), this.now());
   }
 
+  /** The ticker as JSON text in UTF-8. It is cached, so it must not be changed. */
   tickerJson(instrumentId: number): Buffer {
     return this.symbol(instrumentId).tickerJson(this.now());
   }

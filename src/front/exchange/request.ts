@@ -95,6 +95,16 @@ export function requestEach<T>(
   return Promise.all(instruments.map(requestUntilDone));
 }
 
+/** Reads a long reply page by page. `read` takes what it needs of a page, and returns where the next one begins; null = nowhere. */
+export async function requestPages(
+  engine: Engine,
+  actorId: number,
+  command: (from: number) => Message,
+  read: (transaction: ReleasedTransaction) => number | null,
+): Promise<void> {
+  for (let from: number | null = 0; from !== null; ) from = await request(engine, actorId, command(from), read);
+}
+
 /**
  * Resolves when the history includes everything released up to now. Rejects with TIMEOUT when too many wait for that already.
  * It is no OVERLOADED, because the command for which the history is read may have been executed.

@@ -11,10 +11,10 @@ import {
   WithdrawalRequested,
   WithdrawalSent,
 } from "../../core/protocol/events.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { Transfer, WithdrawalList } from "../../core/protocol/payloads.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
+import type { Transfer } from "../../core/protocol/payloads.ts";
 import { WithdrawalsPage } from "../../core/protocol/replies.ts";
-import { replyOf, request } from "./request.ts";
+import { replyOf, requestPages } from "./request.ts";
 
 type Listener = (transfer: Transfer, transaction: ReleasedTransaction) => void;
 
@@ -31,14 +31,12 @@ export class Transfers {
   /** Resolves when the pending withdrawals of the ledger were read. No transfer may happen there until then. */
   static async open(engine: Engine): Promise<Transfers> {
     const transfers = new Transfers(engine);
-    for (let from: number | null = 0; from !== null; ) {
-      const command: MessageOf<typeof ReadWithdrawals> = { type: ReadWithdrawals.code, from };
-      const page: WithdrawalList = await request(engine, LEDGER, command, (transaction) => {
-        return replyOf(transaction, WithdrawalsPage).page;
-      });
+    const command = (from: number) => ({ ...blank(ReadWithdrawals), from });
+    await requestPages(engine, LEDGER, command, (transaction) => {
+      const { page } = replyOf(transaction, WithdrawalsPage);
       for (const transfer of page.withdrawals) transfers.pending.set(transfer.transferId, transfer);
-      from = page.next;
-    }
+      return page.next;
+    });
     return transfers;
   }
 

@@ -27,7 +27,6 @@ interface Endpoint {
   readonly body: Input<TObject> | null;
 }
 
-/** The endpoints at one path. */
 interface PathEndpoints {
   readonly byMethod: Map<string, Endpoint>;
   /** The value of the Allow header. */

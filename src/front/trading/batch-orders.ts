@@ -5,7 +5,7 @@ import { blank, type Message, type MessageOf } from "../../core/protocol/message
 import { BatchItemEnd, OrderView } from "../../core/protocol/replies.ts";
 import type { Static } from "../../packages/typebox.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
-import { checkSymbol } from "../auth/key-limits.ts";
+import { tradableInstrument } from "../auth/key-limits.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import { refusalIn, requestFor } from "../exchange/request.ts";
@@ -41,8 +41,7 @@ interface ItemReply {
 
 /** Places, amends and cancels orders of one symbol, in the order of the items and in one transaction. */
 export function runBatch(context: Context, answer: Answer, principal: Principal, { symbol, items }: BatchBody): void {
-  const instrument = context.symbols.bySymbol(symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, symbol);
   const batch = items.map((item, index) => readItem(context, principal, instrument, item, `items.${index}`));
   reserveIds(context, principal.accountId, instrument, batch);
   const sent = batch.filter(({ refusal }) => refusal === null);

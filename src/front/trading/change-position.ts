@@ -4,7 +4,7 @@ import { blank } from "../../core/protocol/message-schema.ts";
 import { LeverageView, MarginModeView, PositionView } from "../../core/protocol/replies.ts";
 import type { Static, TSchema } from "../../packages/typebox.ts";
 import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
-import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
+import { checkLeverage, tradableInstrument } from "../auth/key-limits.ts";
 import { replyOf, requestFor } from "../exchange/request.ts";
 import { readPrice, readQuantity, readSignedAmount } from "../json/amounts.ts";
 import { positionJson } from "../json/json-writers.ts";
@@ -15,8 +15,7 @@ import { readMaxSlippage } from "./parsing/order-fields.ts";
 type PositionChange<Body extends TSchema> = Operation<[symbol: string, body: Static<Body>]>;
 
 export const closePosition: PositionChange<typeof ClosePositionBody> = (context, answer, principal, symbol, body) => {
-  const instrument = context.symbols.bySymbol(symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, symbol);
   const command = {
     ...blank(ClosePosition),
     accountId: principal.accountId,
@@ -29,8 +28,7 @@ export const closePosition: PositionChange<typeof ClosePositionBody> = (context,
 };
 
 export const setLeverage: PositionChange<typeof LeverageBody> = (context, answer, principal, symbol, body) => {
-  const instrument = context.symbols.bySymbol(symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, symbol);
   checkLeverage(principal, body.leverage);
   const { leverage, expiresAt = 0 } = body;
   const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage, expiresAt };
@@ -41,8 +39,7 @@ export const setLeverage: PositionChange<typeof LeverageBody> = (context, answer
 };
 
 export const setMarginMode: PositionChange<typeof MarginModeBody> = (context, answer, principal, symbol, body) => {
-  const instrument = context.symbols.bySymbol(symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, symbol);
   const marginMode = MARGIN_MODES.indexOf(body.mode);
   const expiresAt = body.expiresAt ?? 0;
   const command = { ...blank(SetMarginMode), accountId: principal.accountId, marginMode, expiresAt };
@@ -53,8 +50,7 @@ export const setMarginMode: PositionChange<typeof MarginModeBody> = (context, an
 };
 
 export const moveMargin: PositionChange<typeof MarginBody> = (context, answer, principal, symbol, body) => {
-  const instrument = context.symbols.bySymbol(symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, symbol);
   const amountQuanta = readSignedAmount(body.amount);
   const { reference = "", expiresAt = 0 } = body;
   const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt, reference };

@@ -1,11 +1,12 @@
 import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/commands.ts";
+import type { Static } from "../../packages/typebox.ts";
 import { TRADING_PARAMS, type TradingOp } from "../../wire/schema/trading.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import { batchCost, CANCEL_COST, type Cost, ORDER_COST } from "../auth/limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import { Input } from "../json/input.ts";
-import type { Context } from "../routing/context.ts";
+import type { Context, Operation } from "../routing/context.ts";
 import { runBatch } from "./batch-orders.ts";
 import {
   amendOrder,
@@ -45,16 +46,38 @@ export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "position.margin": ORDER_COST,
 };
 
-const PLACE = new Input(TRADING_PARAMS["order.place"]);
-const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
-const AMEND = new Input(TRADING_PARAMS["order.amend"]);
-const BATCH = new Input(TRADING_PARAMS["order.batch"]);
-const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
-const CANCEL_AFTER = new Input(TRADING_PARAMS["order.cancelAfter"]);
-const CLOSE = new Input(TRADING_PARAMS["position.close"]);
-const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
-const MARGIN_MODE = new Input(TRADING_PARAMS["position.marginMode"]);
-const MARGIN = new Input(TRADING_PARAMS["position.margin"]);
+/** Checks the params by the schema of the operation before it runs. */
+function checked<Op extends TradingOp>(
+  op: Op,
+  run: Operation<[params: Static<(typeof TRADING_PARAMS)[Op]>]>,
+): Operation<[params: unknown]> {
+  const input = new Input(TRADING_PARAMS[op]);
+  return (context, answer, principal, params) =>
+    run(context, answer, principal, input.check(params) as Static<(typeof TRADING_PARAMS)[Op]>);
+}
+
+/** Takes the symbol, which REST has in the path, out of the params. */
+const ofSymbol =
+  <Body>(change: Operation<[symbol: string, body: Body]>): Operation<[params: Body & { symbol: string }]> =>
+  (context, answer, principal, { symbol, ...body }) =>
+    change(context, answer, principal, symbol, body as Body);
+
+const OPERATIONS: Readonly<Record<TradingOp, Operation<[params: unknown]>>> = {
+  "order.place": checked("order.place", placeOrder),
+  "order.cancel": checked("order.cancel", (context, answer, principal, params) =>
+    cancelOrder(context, answer, principal, readReference(params)),
+  ),
+  "order.amend": checked("order.amend", (context, answer, principal, { orderId, clientOrderId, ...body }) =>
+    amendOrder(context, answer, principal, readReference({ orderId, clientOrderId }), body),
+  ),
+  "order.batch": checked("order.batch", runBatch),
+  "order.cancelAll": checked("order.cancelAll", cancelOrders),
+  "order.cancelAfter": checked("order.cancelAfter", setCancelAfter),
+  "position.close": checked("position.close", ofSymbol(closePosition)),
+  "position.leverage": checked("position.leverage", ofSymbol(setLeverage)),
+  "position.marginMode": checked("position.marginMode", ofSymbol(setMarginMode)),
+  "position.margin": checked("position.margin", ofSymbol(moveMargin)),
+};
 
 /** Trading without HTTP: calls the functions behind the REST routes, after a check of `params` by the same schemas. */
 export const createTradingHandler =
@@ -67,42 +90,9 @@ export const createTradingHandler =
     }
   };
 
-type Running = void | Promise<void>;
-
-function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
+function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer) {
   if (params instanceof FastPathRequest) return sendFastPath(context, answer, principal, params);
-  switch (op) {
-    case "order.place":
-      return placeOrder(context, answer, principal, PLACE.check(params));
-    case "order.cancel":
-      return cancelOrder(context, answer, principal, readReference(CANCEL.check(params)));
-    case "order.amend": {
-      const { orderId, clientOrderId, ...body } = AMEND.check(params);
-      return amendOrder(context, answer, principal, readReference({ orderId, clientOrderId }), body);
-    }
-    case "order.batch":
-      return runBatch(context, answer, principal, BATCH.check(params));
-    case "order.cancelAll":
-      return cancelOrders(context, answer, principal, CANCEL_ALL.check(params));
-    case "order.cancelAfter":
-      return setCancelAfter(context, answer, principal, CANCEL_AFTER.check(params));
-    case "position.close": {
-      const { symbol, ...body } = CLOSE.check(params);
-      return closePosition(context, answer, principal, symbol, body);
-    }
-    case "position.leverage": {
-      const { symbol, ...body } = LEVERAGE.check(params);
-      return setLeverage(context, answer, principal, symbol, body);
-    }
-    case "position.marginMode": {
-      const { symbol, ...body } = MARGIN_MODE.check(params);
-      return setMarginMode(context, answer, principal, symbol, body);
-    }
-    case "position.margin": {
-      const { symbol, ...body } = MARGIN.check(params);
-      return moveMargin(context, answer, principal, symbol, body);
-    }
-  }
+  return OPERATIONS[op](context, answer, principal, params);
 }
 
 /** Executes a request of the fast path for the principal. */

@@ -7,7 +7,7 @@ import { blank, type Message, type MessageOf } from "../../core/protocol/message
 import { DryRunResult, MaxOrderSizeView, OrderView } from "../../core/protocol/replies.ts";
 import type { MaxOrderSizeQuery } from "../../wire/schema/order-size.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
-import { checkSymbol } from "../auth/key-limits.ts";
+import { tradableInstrument } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import { firstReply, mapReplies, refusalIn, replyOf, requestFor } from "../exchange/request.ts";
@@ -23,8 +23,7 @@ type NewOrder = MessageOf<typeof DryRunOrder>["order"];
 
 /** Places an order of any type, or makes a dry run of it. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  const instrument = context.symbols.bySymbol(body.symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, body.symbol);
   const command = readNewOrder(principal, instrument, body);
   if (body.dryRun === true) dryRunOrder(context, answer, instrument, command);
   else sendOrder(context, answer, instrument, command);
@@ -125,8 +124,7 @@ export function readMaxOrderSize(
   principal: Principal,
   { side, ...query }: MaxOrderSizeQuery,
 ): void {
-  const instrument = context.symbols.bySymbol(query.symbol);
-  checkSymbol(principal, instrument);
+  const instrument = tradableInstrument(context, principal, query.symbol);
   const body = { ...query, side: side ?? SIDES[BUY], quantity: instrument.config.minQuantity };
   const order = readNewOrder(principal, instrument, body) as MessageOf<typeof PlaceOrder>;
   const command = { type: ReadMaxOrderSize.code, order, side: side === undefined ? -1 : order.side };

@@ -28,7 +28,7 @@ async function look(owner: number, open: readonly number[]): Promise<{ asked: nu
   const opening = ClientOrderIds.open(engine, { find: () => null });
   while (engine.asked.length > 0) {
     answerAll(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
-    await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
   }
   const clientOrderIds = await opening;
   if (owner !== 0) clientOrderIds.keep(ALICE, NAME, owner, engine.time);
