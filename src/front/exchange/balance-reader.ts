@@ -1,5 +1,6 @@
 import type { Engine } from "../../actor/engine/engine.ts";
 import type { AccountMargin } from "../../core/accounts/contribution.ts";
+import type { Answer, Log } from "../http/answer.ts";
 
 /**
  * Number of waits of 1 ms for a transaction that changes the account. A long transaction takes about 100 ms; a thread that
@@ -27,4 +28,20 @@ export function readFigures(
     return engine.whenAllDurable(() => then(figures, sequence));
   };
   return read(MAX_WAITS);
+}
+
+/** Answers with what `print` makes of the figures. */
+export function replyFigures(
+  { engine, log }: { readonly engine: Engine; readonly log: Log },
+  answer: Answer,
+  accountId: number,
+  print: (figures: Readonly<AccountMargin>, sequence: number) => string,
+): void {
+  readFigures(engine, accountId, (figures, sequence) => {
+    try {
+      answer.reply(200, print(figures, sequence));
+    } catch (thrown) {
+      answer.fail(thrown, log);
+    }
+  });
 }

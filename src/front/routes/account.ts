@@ -13,7 +13,7 @@ import { FundingPaymentList, FundingPaymentsQuery } from "../../wire/schema/risk
 import { KEEPING_COST } from "../auth/limits.ts";
 import { readAddress } from "../auth/wallet.ts";
 import { ApiError, printDetails } from "../common/errors.ts";
-import { readFigures } from "../exchange/balance-reader.ts";
+import { replyFigures } from "../exchange/balance-reader.ts";
 import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readAmount, readShare } from "../json/amounts.ts";
@@ -25,19 +25,15 @@ import { listRoute } from "../routing/paging.ts";
 import { get, post, type Route } from "../routing/route.ts";
 import { readOrderId } from "../trading/find-orders.ts";
 
-export const balanceRoute = ({ engine, log }: Context): Route =>
+export const balanceRoute = (context: Context): Route =>
   get("/account/balance", {
     access: "READ",
     summary: "Balance and margin across all symbols",
     replies: { 200: schema.Balance },
     handle({ call, principal }) {
-      readFigures(engine, principal.accountId, (figures, sequence) => {
-        try {
-          call.reply(200, balanceJson(figures, sequence, Date.now()));
-        } catch (thrown) {
-          call.fail(thrown, log);
-        }
-      });
+      replyFigures(context, call, principal.accountId, (figures, sequence) =>
+        balanceJson(figures, sequence, Date.now()),
+      );
     },
   });
 

@@ -7,7 +7,7 @@ import type { Page, PageQuery } from "../../store/database/pages.ts";
 import * as schema from "../../wire/schema/market.ts";
 import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
-import { readFigures } from "../exchange/balance-reader.ts";
+import { replyFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { listJson } from "../json/json-writers.ts";
@@ -191,19 +191,15 @@ export const insuranceRoute = (context: Context): Route =>
     query: risk.InsuranceQuery,
     replies: { 200: risk.Insurance },
     async handle({ call, query }) {
-      const { engine, symbols, history, log } = context;
+      const { symbols, history } = context;
       const page = await readPage(context, call, query, (historyQuery) => history.fundMovements(historyQuery));
       const rows = page.data.map((movement) => {
         const symbol = movement.actorId === LEDGER ? null : symbols.byId(movement.actorId).symbol;
         return fundMovementJson(symbol, movement);
       });
-      readFigures(engine, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
-        try {
-          const head = `"asset":"USDC","balance":"${printQuanta(equity)}","unrealizedPnl":"${printQuanta(unrealized)}"`;
-          call.reply(200, `{${head},${listJson(rows, page.nextCursor).slice(1)}`);
-        } catch (thrown) {
-          call.fail(thrown, log);
-        }
+      replyFigures(context, call, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
+        const head = `"asset":"USDC","balance":"${printQuanta(equity)}","unrealizedPnl":"${printQuanta(unrealized)}"`;
+        return `{${head},${listJson(rows, page.nextCursor).slice(1)}`;
       });
     },
   });

@@ -146,7 +146,7 @@ export class History {
     return database.closedOrders.read(accountId, query, (entry) => {
       const isShortLived = entry.type === OrderRecord.code;
       const [id, time] = isShortLived ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
-      if (!isOf(query, id) || !isWithin(time, query)) return null;
+      if (!isSelected(query, idToInstrumentId(id), time)) return null;
       if (statuses !== undefined && entry.status !== 0 && !statuses.includes(entry.status)) return null;
       const order = isShortLived ? entry : database.orders.require(id);
       return statuses === undefined || statuses.includes(order.status) ? order : null;
@@ -156,20 +156,17 @@ export class History {
   /** The account's fills, without those after `throughSequence`. */
   fillsOf(accountId: number, asked: FillQuery): Page<FillRecord> {
     const query = this.keptPart(asked);
-    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     return this.database.fills.read(accountId, query, (fill) =>
-      isWanted(query, fill) && fill.sequence <= throughSequence ? fill : null,
+      isWanted(query, fill) && isKnown(query, fill) ? fill : null,
     );
   }
 
   /** The account's closed positions, without those closed after `throughSequence`. Times are those of the closing. */
   closedPositionsOf(accountId: number, asked: AccountQuery & { throughSequence?: number }): Page<ClosedPositionRecord> {
     const query = this.keptPart(asked);
-    const { instrumentId, throughSequence = Number.MAX_SAFE_INTEGER } = query;
-    return this.database.closedPositions.read(closedPositionList(accountId), query, (position) => {
-      if (instrumentId !== undefined && position.instrumentId !== instrumentId) return null;
-      return isWithin(position.time, query) && position.sequence <= throughSequence ? position : null;
-    });
+    return this.database.closedPositions.read(closedPositionList(accountId), query, (position) =>
+      isSelected(query, position.instrumentId, position.time) && isKnown(query, position) ? position : null,
+    );
   }
 
   /** The fills up to the order's last change. They are complete if they add up to its filled quantity. */
@@ -186,13 +183,12 @@ export class History {
   /** The account's deposits or withdrawals, without those requested after `throughSequence`. Times are those of the request. */
   transfersOf(accountId: number, kind: TransferKind, query: SeriesQuery): Page<Transfer> {
     const { database } = this;
-    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     database.refresh();
     const list = kind === "DEPOSIT" ? database.deposits : database.withdrawals;
     return list.read(accountId, query, ({ id, time }) => {
       if (!isWithin(time, query)) return null;
-      const { transfer, sequence } = database.transfers.require(id);
-      return sequence <= throughSequence ? transfer : null;
+      const row = database.transfers.require(id);
+      return isKnown(query, row) ? row.transfer : null;
     });
   }
 
@@ -254,11 +250,9 @@ export class History {
   fundingOf(accountId: number, asked: AccountQuery & { throughSequence?: number }): Page<FundingPayment> {
     const { database } = this;
     const query = this.keptPart(asked);
-    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     return database.fundingPayments.read(accountId, query, (payment) => {
-      const { instrumentId, fundingTime, time, sequence } = payment;
-      if (query.instrumentId !== undefined && instrumentId !== query.instrumentId) return null;
-      if (!isWithin(time, query) || sequence > throughSequence) return null;
+      const { instrumentId, fundingTime, time } = payment;
+      if (!isSelected(query, instrumentId, time) || !isKnown(query, payment)) return null;
       return { payment, rate: database.fundingRates.require(fundingRateKey(instrumentId, fundingTime)) };
     });
   }
@@ -279,9 +273,7 @@ export class History {
   fundMovements(query: AccountQuery): Page<FundMovementRecord> {
     this.database.refresh();
     return this.database.fundMovements.read(INSURANCE_ACCOUNT, query, (movement) =>
-      (query.instrumentId === undefined || movement.actorId === query.instrumentId) && isWithin(movement.time, query)
-        ? movement
-        : null,
+      isSelected(query, movement.actorId, movement.time) ? movement : null,
     );
   }
 
@@ -289,9 +281,7 @@ export class History {
   operatorActs(query: AccountQuery & { isPrice: boolean }): Page<OperatorActRecord> {
     this.database.refresh();
     return this.database.operatorActs.read(query.isPrice ? PRICE_ACTS : STATUS_ACTS, query, (act) =>
-      (query.instrumentId === undefined || act.instrumentId === query.instrumentId) && isWithin(act.time, query)
-        ? act
-        : null,
+      isSelected(query, act.instrumentId, act.time) ? act : null,
     );
   }
 
@@ -350,9 +340,12 @@ export class History {
   }
 }
 
-/** Whether the order or trade belongs to the query's instrument: ids contain it. */
-const isOf = ({ instrumentId }: AccountQuery, id: number): boolean =>
-  instrumentId === undefined || idToInstrumentId(id) === instrumentId;
+/** Whether a row of this instrument and time is one that the query asks for. */
+const isSelected = (query: AccountQuery, instrumentId: number, time: number): boolean =>
+  (query.instrumentId === undefined || instrumentId === query.instrumentId) && isWithin(time, query);
+
+const isKnown = ({ throughSequence = Number.MAX_SAFE_INTEGER }: SeriesQuery, row: { readonly sequence: number }) =>
+  row.sequence <= throughSequence;
 
 function readOpenInterestAscending(
   database: Database,
@@ -381,7 +374,7 @@ function readOpenInterestAscending(
 }
 
 const isWanted = (query: FillQuery, { tradeId, time, execType }: FillRecord): boolean =>
-  isOf(query, tradeId) && isWithin(time, query) && (query.execType === undefined || execType === query.execType);
+  isSelected(query, idToInstrumentId(tradeId), time) && (query.execType === undefined || execType === query.execType);
 
 /** A page from a cursor of tradeCursor(), or from one of the table itself. The former only go towards older trades. */
 function readTrades(table: SeriesTable<TradeRecord>, instrumentId: number, query: PageQuery): Page<TradeRecord> {
