@@ -49,6 +49,36 @@ const marginReferencesRow = blank(MarginReferencesRow);
 const orderTermsRow = blank(OrderTermsRow);
 const cancelSwitchRow = blank(CancelSwitchRow);
 
+/** Numbers that a row holds under the name that they have in the state. */
+const STATE_NUMBERS = [
+  "nextOrderSerial",
+  "nextTradeSerial",
+  "indexTicks",
+  "markTicks",
+  "lastTicks",
+  "basis1024",
+  "priceTime",
+  "haltMode",
+  "haltReason",
+  "haltUntil",
+  "pendingIndexTicks",
+  "pendingIndexCount",
+  "lastTriggerPpm",
+  "markBeforeTicks",
+] as const;
+/** Numbers of the funding: their names in the row and in the state. */
+const FUNDING_NUMBERS = [
+  ["nextFundingTime", "nextTime"],
+  ["premiumSum", "premiumSum"],
+  ["premiumCount", "premiumCount"],
+  ["fundingTime", "lastTime"],
+  ["fundingRatePpb", "lastRatePpb"],
+  ["fundingMarkTicks", "lastMarkTicks"],
+  ["premiumPpb", "premiumPpb"],
+  ["premiumMsSum", "premiumMsSum"],
+  ["premiumMs", "premiumMs"],
+] as const;
+
 /** See Actor.snapshot. Orders are keyed by serial: they load in the order of their queue. */
 export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter, most = Number.POSITIVE_INFINITY): boolean {
   if (state.changed) putSymbol(state, writer);
@@ -77,31 +107,10 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter, most 
 }
 
 function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
-  symbolRow.nextOrderSerial = state.nextOrderSerial;
-  symbolRow.nextTradeSerial = state.nextTradeSerial;
-  symbolRow.indexTicks = state.indexTicks;
-  symbolRow.markTicks = state.markTicks;
-  symbolRow.lastTicks = state.lastTicks;
-  symbolRow.basis1024 = state.basis1024;
-  symbolRow.priceTime = state.priceTime;
-  symbolRow.nextFundingTime = state.funding.nextTime;
-  symbolRow.premiumSum = state.funding.premiumSum;
-  symbolRow.premiumCount = state.funding.premiumCount;
-  symbolRow.fundingTime = state.funding.lastTime;
-  symbolRow.fundingRatePpb = state.funding.lastRatePpb;
-  symbolRow.fundingMarkTicks = state.funding.lastMarkTicks;
-  symbolRow.haltMode = state.haltMode;
-  symbolRow.haltReason = state.haltReason;
-  symbolRow.haltUntil = state.haltUntil;
+  for (const name of STATE_NUMBERS) symbolRow[name] = state[name];
+  for (const [name, of] of FUNDING_NUMBERS) symbolRow[name] = state.funding[of];
   symbolRow.fault = state.fault;
   symbolRow.indexStale = state.isIndexStale ? 1 : 0;
-  symbolRow.pendingIndexTicks = state.pendingIndexTicks;
-  symbolRow.pendingIndexCount = state.pendingIndexCount;
-  symbolRow.lastTriggerPpm = state.lastTriggerPpm;
-  symbolRow.premiumPpb = state.funding.premiumPpb;
-  symbolRow.premiumMsSum = state.funding.premiumMsSum;
-  symbolRow.premiumMs = state.funding.premiumMs;
-  symbolRow.markBeforeTicks = state.markBeforeTicks;
   symbolRow.fundHour = state.fundHour.hour;
   symbolRow.fundBaseQuanta = state.fundHour.baseQuanta;
   writer.put(SYMBOL, 0, symbolRow);
@@ -204,32 +213,11 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
 }
 
 function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void {
-  state.nextOrderSerial = row.nextOrderSerial;
-  state.nextTradeSerial = row.nextTradeSerial;
-  state.indexTicks = row.indexTicks;
-  state.markTicks = row.markTicks;
-  state.lastTicks = row.lastTicks;
-  state.basis1024 = row.basis1024;
-  state.priceTime = row.priceTime;
-  state.funding.nextTime = row.nextFundingTime;
-  state.funding.premiumSum = row.premiumSum;
-  state.funding.premiumCount = row.premiumCount;
-  state.funding.lastTime = row.fundingTime;
-  state.funding.lastRatePpb = row.fundingRatePpb;
-  state.funding.lastMarkTicks = row.fundingMarkTicks;
-  state.haltMode = row.haltMode;
-  state.haltReason = row.haltReason;
-  state.haltUntil = row.haltUntil;
+  for (const name of STATE_NUMBERS) state[name] = row[name];
+  for (const [name, of] of FUNDING_NUMBERS) state.funding[of] = row[name];
   state.fault = row.fault;
   state.isIndexStale = row.indexStale === 1;
-  state.pendingIndexTicks = row.pendingIndexTicks;
-  state.pendingIndexCount = row.pendingIndexCount;
-  state.lastTriggerPpm = row.lastTriggerPpm;
-  state.funding.premiumPpb = row.premiumPpb;
-  state.funding.premiumMsSum = row.premiumMsSum;
-  state.funding.premiumMs = row.premiumMs;
   state.funding.sampledAt = row.priceTime;
-  state.markBeforeTicks = row.markBeforeTicks;
   state.fundHour.hour = row.fundHour;
   state.fundHour.baseQuanta = row.fundBaseQuanta;
 }

@@ -49,21 +49,20 @@ interface File {
 export class Pages {
   private readonly files = new Map<string, File>();
 
-  /** `folder` ends with a slash. */
-  constructor(folder = BUILT) {
-    if (!existsSync(folder)) return;
-    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+  constructor() {
+    if (!existsSync(BUILT)) return;
+    for (const name of readdirSync(BUILT, { recursive: true, encoding: "utf8" })) {
       const extension = name.slice(name.lastIndexOf(".") + 1);
       const contentType = CONTENT_TYPES[extension];
       if (contentType === undefined) continue;
-      const plain = readFileSync(folder + name);
+      const plain = readFileSync(BUILT + name);
       const isPage = extension === "html";
       this.files.set(isPage ? pagePath(name) : `/${name.replaceAll("\\", "/")}`, {
         contentType,
         etag: isPage ? `"${createHash("sha256").update(plain).digest("hex").slice(0, 16)}"` : null,
         encodings: [
-          ["br", readFileSync(`${folder}${name}.br`)],
-          ["gzip", readFileSync(`${folder}${name}.gz`)],
+          ["br", readFileSync(`${BUILT}${name}.br`)],
+          ["gzip", readFileSync(`${BUILT}${name}.gz`)],
           ["", plain],
         ],
       });

@@ -1,5 +1,6 @@
 import type { Interval, PriceType } from "../../core/market-data/candles.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { TObject } from "../../packages/typebox.ts";
 import {
   CHANNELS,
   type ChannelName,
@@ -33,24 +34,9 @@ export interface ChannelRequest {
 /** A private channel shows the account of the socket. */
 export const isPrivate = ({ channel }: ChannelRequest): boolean => PRIVATE_CHANNELS.has(channel);
 
-const CHANNEL_INPUTS = {
-  orderbook: new Input(CHANNELS.orderbook),
-  trades: new Input(CHANNELS.trades),
-  liquidations: new Input(CHANNELS.liquidations),
-  ticker: new Input(CHANNELS.ticker),
-  tickers: new Input(CHANNELS.tickers),
-  "mark-price": new Input(CHANNELS["mark-price"]),
-  symbols: new Input(CHANNELS.symbols),
-  klines: new Input(CHANNELS.klines),
-  orders: new Input(CHANNELS.orders),
-  fills: new Input(CHANNELS.fills),
-  positions: new Input(CHANNELS.positions),
-  "positions-history": new Input(CHANNELS["positions-history"]),
-  balance: new Input(CHANNELS.balance),
-  transfers: new Input(CHANNELS.transfers),
-  funding: new Input(CHANNELS.funding),
-  "margin-calls": new Input(CHANNELS["margin-calls"]),
-};
+const CHANNEL_INPUTS = Object.fromEntries(
+  Object.entries(CHANNELS).map(([channel, schema]) => [channel, new Input<TObject>(schema)]),
+) as Record<ChannelName, Input<TObject>>;
 
 /** Their snapshots read a page of the database, or list all open orders. */
 export const LIST_CHANNELS: readonly ChannelName[] = ["orders", "fills", "positions-history", "transfers", "funding"];

@@ -11,14 +11,18 @@ import { fundingPaymentJson } from "../json/risk-json.ts";
 import { AccountHistory, type AccountHistorySource } from "./account/account-history.ts";
 import type { AccountOrders } from "./account/account-orders.ts";
 import { AccountStreams } from "./account/account-streams.ts";
-import { AppendOnlyStream } from "./account/append-only-stream.ts";
 import { BalanceStream } from "./account/balance-stream.ts";
 import { FillStream } from "./account/fill-stream.ts";
 import { MarginCallStream } from "./account/margin-call-stream.ts";
 import { OrderStream } from "./account/order-stream.ts";
 import { PositionHistoryStream } from "./account/position-history-stream.ts";
 import { PositionStream } from "./account/position-stream.ts";
-import type { LoadRecent, RecentQuery, RecentStreamOptions } from "./account/recent-stream.ts";
+import {
+  AppendOnlyStream,
+  type LoadRecent,
+  type RecentQuery,
+  type RecentStreamOptions,
+} from "./account/recent-stream.ts";
 import { TransferStream } from "./account/transfer-stream.ts";
 import { headOf, type OnFailure, type OpenStream, type Publish, type Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";

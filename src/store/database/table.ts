@@ -210,6 +210,15 @@ export class RowTable<Row extends Message = Message> extends Table {
     });
   }
 
+  /** The first row of the range. */
+  first(range: Range): Row | undefined {
+    let first: Row | undefined;
+    this.each({ ...range, limit: 1 }, (_key, row) => {
+      first = row;
+    });
+    return first;
+  }
+
   private rowOf(rows: Uint8Array): Row {
     return decodeMessage(viewOf(rows), rows, 0) as Row;
   }

@@ -98,13 +98,9 @@ export class CandleFold {
   }
 
   private readNewest(series: CandleSeries): Candle | undefined {
-    let newest: Candle | undefined;
     const start = candleKey(series, Number.MAX_SAFE_INTEGER);
-    const end = candleKey(series, -1);
-    this.table.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
-      newest = toCandle(record);
-    });
-    return newest;
+    const newest = this.table.first({ start, end: candleKey(series, -1), reverse: true });
+    return newest && toCandle(newest);
   }
 
   private read(series: CandleSeries, openTime: number): Candle | undefined {

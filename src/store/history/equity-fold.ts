@@ -217,11 +217,7 @@ export function readEquity(
   accountId: number,
   before: TimeMs,
 ): EquityRecord | undefined {
-  let newest: EquityRecord | undefined;
   const start = equityKey(series, accountId, before - 1);
   const end = [...equityPartition(series, partitionOf(series, before - 1)), accountId];
-  database.equity.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
-    newest = record;
-  });
-  return newest;
+  return database.equity.first({ start, end, reverse: true });
 }

@@ -93,11 +93,9 @@ class EquityReader {
   /** Since when the account's equity is known in these intervals. */
   firstTime(now: TimeMs): TimeMs {
     const { database, accountId, interval, series } = this;
-    let openTime = Number.POSITIVE_INFINITY;
     const account = [...equityPartition(LONGEST_SERIES, 0), accountId];
-    database.equity.each({ start: account, end: [...account, Number.MAX_SAFE_INTEGER], limit: 1 }, (_key, row) => {
-      openTime = openTimeOf(LONGEST_SERIES.interval, row.time);
-    });
+    const first = database.equity.first({ start: account, end: [...account, Number.MAX_SAFE_INTEGER] });
+    const openTime = first ? openTimeOf(LONGEST_SERIES.interval, first.time) : Number.POSITIVE_INFINITY;
     const pricesSince = PRUNED_INTERVALS.includes(interval) ? database.keptSince() : 0;
     // The holdings of an account at the beginning of a partition are in the one before it.
     return Math.max(openTime, equityKeptSince(series, now) + 1, pricesSince);
@@ -134,13 +132,10 @@ class EquityReader {
     const series = { instrumentId, priceType: "MARK", interval: this.interval } as const;
     this.rowsRead++;
     // Usually there is one, and a lookup costs half as much as a search.
-    let closeTicks = candles.get(candleKey(series, openTimeOf(this.interval, before - 1)))?.closeTicks;
+    const closeTicks = candles.get(candleKey(series, openTimeOf(this.interval, before - 1)))?.closeTicks;
     if (closeTicks !== undefined) return closeTicks;
     this.rowsRead++;
-    const range = { start: candleKey(series, before - 1), end: candleKey(series, -1) };
-    candles.each({ ...range, reverse: true, limit: 1 }, (_key, record) => {
-      closeTicks = record.closeTicks;
-    });
-    return closeTicks;
+    return candles.first({ start: candleKey(series, before - 1), end: candleKey(series, -1), reverse: true })
+      ?.closeTicks;
   }
 }

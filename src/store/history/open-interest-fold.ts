@@ -86,14 +86,11 @@ export function readOpenInterest(
   before = Number.MAX_SAFE_INTEGER,
 ): OpenInterestRecord | undefined {
   // Usually there is one, and a lookup costs half as much as a search.
-  let newest = database.openInterest.get(openInterestKey(instrumentId, openTimeOf(SHORTEST, before - 1)));
+  const newest = database.openInterest.get(openInterestKey(instrumentId, openTimeOf(SHORTEST, before - 1)));
   if (newest !== undefined) return newest;
   const start = openInterestKey(instrumentId, before - 1);
   const end = openInterestKey(instrumentId, -1);
-  database.openInterest.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
-    newest = record;
-  });
-  return newest;
+  return database.openInterest.first({ start, end, reverse: true });
 }
 
 /** The oldest row that begins at the time `from` or later, in ms. */
@@ -102,13 +99,8 @@ export function nextOpenInterest(
   instrumentId: number,
   from: number,
 ): OpenInterestRecord | undefined {
-  let oldest: OpenInterestRecord | undefined;
   const start = openInterestKey(instrumentId, from);
-  const end = openInterestKey(instrumentId, Number.MAX_SAFE_INTEGER);
-  database.openInterest.each({ start, end, limit: 1 }, (_key, record) => {
-    oldest = record;
-  });
-  return oldest;
+  return database.openInterest.first({ start, end: openInterestKey(instrumentId, Number.MAX_SAFE_INTEGER) });
 }
 
 /** Stands before every interval. It is never changed, since every time is later. */

@@ -8,6 +8,7 @@ import {
   Asset,
   Decimal,
   DecimalOut,
+  Duplicate,
   Id,
   listOf,
   listQuery,
@@ -61,9 +62,7 @@ export const WithdrawalAddressList = listOf(WithdrawalAddress, "The address book
 export const AddedWithdrawalAddress = object(
   {
     ...withdrawalAddressProperties,
-    duplicate: Type.Optional(
-      Type.Boolean({ description: "True: the address was in the book before, and this is that entry." }),
-    ),
+    duplicate: Duplicate("the address was in the book before, and this is that entry."),
   },
   { description: "An entry of the address book." },
 );
@@ -180,11 +179,8 @@ export const MarginCall = object(
 export const MovedMargin = object(
   {
     ...positionProperties,
-    duplicate: Type.Optional(
-      Type.Boolean({
-        description:
-          "True: this reference and body were sent before. Nothing was done; this is the position as it is now.",
-      }),
+    duplicate: Duplicate(
+      "this reference and body were sent before. Nothing was done; this is the position as it is now.",
     ),
   },
   { description: "The position after a change of its margin." },
@@ -244,9 +240,7 @@ export const Transfer = object(transferProperties, { description: "A deposit or 
 export const RequestedTransfer = object(
   {
     ...transferProperties,
-    duplicate: Type.Optional(
-      Type.Boolean({ description: "True: this reference and body were sent before, and this is that transfer." }),
-    ),
+    duplicate: Duplicate("this reference and body were sent before, and this is that transfer."),
   },
   { description: "A requested deposit or withdrawal." },
 );

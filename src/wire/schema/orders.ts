@@ -19,6 +19,7 @@ import {
   Cursor,
   Decimal,
   DecimalOut,
+  Duplicate,
   Id,
   Limit,
   listOf,
@@ -459,9 +460,7 @@ export const PlacedOrder = object(
         `oldest first. If there are more than ${MAX_DUPLICATE_FILLS}, or more than 100000 other fills of the account between ` +
         "them, it shows the latest; `GET /account/trades` has all.",
     }),
-    duplicate: Type.Optional(
-      Type.Boolean({ description: "True: this clientOrderId and body were sent before, and this is that order." }),
-    ),
+    duplicate: Duplicate("this clientOrderId and body were sent before, and this is that order."),
   },
   { description: "An order and its fills when it was placed or amended." },
 );

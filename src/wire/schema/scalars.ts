@@ -79,6 +79,9 @@ export const ClientOrderId = Type.String({
 export const Reference = (description: string, example: string) =>
   Type.String({ pattern: "^[\\x20-\\x7e]{1,64}$", description, examples: [example] });
 
+/** `description`: of what was found. */
+export const Duplicate = (description: string) => Type.Optional(Type.Boolean({ description: `True: ${description}` }));
+
 /** An order in a path. */
 export const OrderReference = Type.String({
   pattern: `^(${ORDER_ID}|client:${CLIENT_ORDER_ID})$`,

@@ -3,11 +3,11 @@ import { must } from "../../../assert.ts";
 import type { Event as ExchangeEvent } from "../../../core/protocol/events.ts";
 import { closesPosition } from "../../../store/history/position-records.ts";
 import { AccountOrders } from "./account-orders.ts";
-import type { AppendOnlyStream } from "./append-only-stream.ts";
 import type { BalanceStream } from "./balance-stream.ts";
 import type { MarginCallStream } from "./margin-call-stream.ts";
 import type { PositionHistoryStream } from "./position-history-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
+import type { AppendOnlyStream } from "./recent-stream.ts";
 import type { TransferStream } from "./transfer-stream.ts";
 
 /** The open streams of an account. */

@@ -1,6 +1,5 @@
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
-import { AppendOnlyStream } from "./append-only-stream.ts";
-import type { RecentStreamOptions } from "./recent-stream.ts";
+import { AppendOnlyStream, type RecentStreamOptions } from "./recent-stream.ts";
 
 /** An account's fills, published from the moment when the account's orders are known. */
 export class FillStream extends AppendOnlyStream implements OrderListener {

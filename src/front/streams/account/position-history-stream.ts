@@ -1,6 +1,5 @@
 import type { TimeMs } from "../../../core/base/units.ts";
-import { AppendOnlyStream } from "./append-only-stream.ts";
-import type { RecentStreamOptions } from "./recent-stream.ts";
+import { AppendOnlyStream, type RecentStreamOptions } from "./recent-stream.ts";
 
 /** A query for the positions that were closed since the last one. */
 export interface ClosedQuery {

@@ -94,3 +94,10 @@ export abstract class RecentStream<Row> extends Stream {
     return `"data":[${rows.map((row) => this.text(row)).join(",")}]`;
   }
 }
+
+/** Rows of an account that never change, as JSON texts. */
+export class AppendOnlyStream extends RecentStream<string> {
+  protected override text(row: string): string {
+    return row;
+  }
+}
