@@ -2,7 +2,7 @@ import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { INSURANCE_ACCOUNT } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
 import { Describe, ReadPosition, SetIndexPrice } from "../core/protocol/commands.ts";
-import { OrderClosed, PriceUpdated, Traded } from "../core/protocol/events.ts";
+import { type Event, OrderClosed, PriceUpdated, Traded } from "../core/protocol/events.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../core/protocol/message-schema.ts";
 import { PositionView, SymbolDescription } from "../core/protocol/replies.ts";
@@ -162,17 +162,14 @@ export class Sandbox {
   private onTransaction(transaction: ReleasedTransaction): void {
     this.now = transaction.time;
     for (let i = 0; i < transaction.eventCount; i++) {
-      const message = transaction.messages[i];
-      if (message.type === Traded.code) this.onTrade(message as MessageOf<typeof Traded>);
-      else if (message.type === OrderClosed.code) {
-        const { accountId, orderId } = message as MessageOf<typeof OrderClosed>;
-        this.makers.get(accountId)?.onClosed(orderId);
-      } else if (message.type === PriceUpdated.code) {
+      const event = transaction.messages[i] as Event;
+      if (event.type === Traded.code) this.onTrade(event);
+      else if (event.type === OrderClosed.code) this.makers.get(event.accountId)?.onClosed(event.orderId);
+      else if (event.type === PriceUpdated.code) {
         const market = this.markets.get(transaction.actorId);
         if (market === undefined) continue;
-        const { indexTicks, markTicks } = message as MessageOf<typeof PriceUpdated>;
-        market.indexTicks = indexTicks;
-        market.markTicks = markTicks;
+        market.indexTicks = event.indexTicks;
+        market.markTicks = event.markTicks;
       }
     }
   }

@@ -4,8 +4,8 @@ import { idToInstrumentId } from "../../core/base/enums.ts";
 import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { ReadClientIds } from "../../core/protocol/commands.ts";
-import { ConditionalOrderPlaced, OrderPlaced } from "../../core/protocol/events.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { ConditionalOrderPlaced, type Event, OrderPlaced } from "../../core/protocol/events.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import { ClientIdsPage } from "../../core/protocol/replies.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
 import { replyOf, requestPages } from "./request.ts";
@@ -124,7 +124,7 @@ export class ClientOrderIds {
 
   private fold(transaction: ReleasedTransaction): void {
     for (let i = 0; i < transaction.eventCount; i++) {
-      const event = transaction.messages[i] as MessageOf<typeof OrderPlaced> | MessageOf<typeof ConditionalOrderPlaced>;
+      const event = transaction.messages[i] as Event;
       if ((event.type === OrderPlaced.code || event.type === ConditionalOrderPlaced.code) && event.clientOrderId !== "")
         this.keep(event.accountId, event.clientOrderId, transaction.actorId, transaction.time);
     }

@@ -1,6 +1,7 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { GATE, GATE_REASONS, HALT_REASONS, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
 import {
+  type Event,
   IndexJumpHeld,
   IndexWentStale,
   LedgerUnsound,
@@ -9,7 +10,7 @@ import {
   SolvencyChanged,
   TradingHalted,
 } from "../../core/protocol/events.ts";
-import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 
 /** The part of pino's logger that is used here. */
 interface HaltLogger {
@@ -29,23 +30,21 @@ export function logHalts(engine: Engine, log: HaltLogger, gate: number = GATE.OP
   engine.onReleased(({ actorId, eventCount, messages }: ReleasedTransaction) => {
     const symbol = symbols.get(actorId);
     for (let i = 0; i < eventCount; i++) {
-      const message: Message = messages[i];
-      if (message.type === TradingHalted.code) logHalt(symbol, message as MessageOf<typeof TradingHalted>, log);
-      else if (message.type === SelfCheckFailed.code)
-        log.error({ symbol, fault: (message as MessageOf<typeof SelfCheckFailed>).fault }, "the self-check has failed");
-      else if (message.type === LedgerUnsound.code)
-        log.error({ fault: (message as MessageOf<typeof LedgerUnsound>).fault }, "the ledger's self-check has failed");
-      else if (message.type === SolvencyChanged.code) {
-        const event = message as MessageOf<typeof SolvencyChanged>;
+      const event = messages[i] as Event;
+      if (event.type === TradingHalted.code) logHalt(symbol, event, log);
+      else if (event.type === SelfCheckFailed.code)
+        log.error({ symbol, fault: event.fault }, "the self-check has failed");
+      else if (event.type === LedgerUnsound.code)
+        log.error({ fault: event.fault }, "the ledger's self-check has failed");
+      else if (event.type === SolvencyChanged.code) {
         if (event.gate !== lastGate) logGate(event, log);
         lastGate = event.gate;
-      } else if (message.type === IndexWentStale.code) {
+      } else if (event.type === IndexWentStale.code) {
         stale.add(actorId);
         log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
-      } else if (message.type === IndexJumpHeld.code) {
-        if ((message as MessageOf<typeof IndexJumpHeld>).count === 1)
-          log.warn({ symbol }, "the index price has jumped: no new risk until more prices confirm it");
-      } else if (message.type === PriceUpdated.code && stale.delete(actorId))
+      } else if (event.type === IndexJumpHeld.code && event.count === 1)
+        log.warn({ symbol }, "the index price has jumped: no new risk until more prices confirm it");
+      else if (event.type === PriceUpdated.code && stale.delete(actorId))
         log.info({ symbol }, "the index price is fresh again");
     }
   });

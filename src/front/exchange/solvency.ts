@@ -2,8 +2,8 @@ import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { GATE, GATE_REASONS, INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
 import type { Quanta } from "../../core/base/units.ts";
 import { Describe } from "../../core/protocol/commands.ts";
-import { SolvencyChanged } from "../../core/protocol/events.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { type Event, SolvencyChanged } from "../../core/protocol/events.ts";
+import { blank } from "../../core/protocol/message-schema.ts";
 import type { SolvencyFigures } from "../../core/protocol/payloads.ts";
 import { LedgerDescription } from "../../core/protocol/replies.ts";
 import { replyOf, request } from "./request.ts";
@@ -47,10 +47,10 @@ export class Solvency {
   private fold({ actorId, eventCount, messages }: ReleasedTransaction): void {
     if (actorId !== LEDGER) return;
     for (let i = 0; i < eventCount; i++) {
-      if (messages[i].type !== SolvencyChanged.code) continue;
-      const { gate, deficitQuanta } = messages[i] as MessageOf<typeof SolvencyChanged>;
-      this.gate = gate;
-      this.deficitQuanta = deficitQuanta;
+      const event = messages[i] as Event;
+      if (event.type !== SolvencyChanged.code) continue;
+      this.gate = event.gate;
+      this.deficitQuanta = event.deficitQuanta;
     }
   }
 }

@@ -3,10 +3,11 @@ import { must } from "../../../assert.ts";
 import { ReadOrders } from "../../../core/protocol/commands.ts";
 import type { Event as ExchangeEvent } from "../../../core/protocol/events.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
-import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts";
+import { blank } from "../../../core/protocol/message-schema.ts";
 import { OrderView } from "../../../core/protocol/replies.ts";
 import { type FillRecord, OrderRecord } from "../../../store/database/history-schema.ts";
 import { applyToOrders, type OrderStore } from "../../../store/history/order-records.ts";
+import { mapReplies } from "../../exchange/request.ts";
 import { fillJson, orderRecordJson } from "../../json/json-writers.ts";
 
 /** Hears about an account's orders or fills. */
@@ -146,16 +147,12 @@ export class AccountOrders {
   }
 
   private answered(symbol: SymbolOrders, transaction: ReleasedTransaction | null): void {
-    if (transaction === null) symbol.state = "UNKNOWN";
-    else this.prime(symbol, transaction);
-  }
-
-  private prime(symbol: SymbolOrders, transaction: ReleasedTransaction): void {
-    for (let i = transaction.eventCount; i < transaction.messages.length; i++) {
-      const view = transaction.messages[i] as MessageOf<typeof OrderView>;
-      if (view.type !== OrderView.code) continue;
-      symbol.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
+    if (transaction === null) {
+      symbol.state = "UNKNOWN";
+      return;
     }
+    for (const view of mapReplies(transaction, OrderView, (view) => view))
+      symbol.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
     symbol.state = "KNOWN";
     if (![...this.symbols.values()].every(({ state }) => state === "KNOWN")) return;
     this.isLive = true;

@@ -3,6 +3,7 @@ import { ReadPosition } from "../../../core/protocol/commands.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts";
 import { PositionView } from "../../../core/protocol/replies.ts";
+import { mapReplies } from "../../exchange/request.ts";
 import { positionJson } from "../../json/json-writers.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
@@ -108,12 +109,8 @@ export class PositionStream extends Stream {
     if (this.isEmpty) return;
     slot.answered++;
     if (transaction === null) return this.requestLost(slot);
-    const view = transaction.messages.find((message) => message.type === PositionView.code);
-    this.publishPosition(
-      slot,
-      (view as MessageOf<typeof PositionView> | undefined) ?? neverOpened(slot.instrument),
-      transaction.sequence,
-    );
+    const [view] = mapReplies(transaction, PositionView, (view) => view);
+    this.publishPosition(slot, view ?? neverOpened(slot.instrument), transaction.sequence);
     this.sendCompleteSnapshots(slot);
     if (slot.isStale) this.requestPosition(slot);
   }
