@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { LMDB_SIGNALS } from "../store/database/past-rows-check.ts";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { DamagedError, isNotDone, NotDoneError, RefusedError } from "./errors.ts";
 
-/** The signals with which LMDB ends a process that reads damaged pages. */
-const LMDB_SIGNALS: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGABRT"];
 /** Exit codes of the child programs. */
 const DONE = 0;
 const DAMAGED = 1;

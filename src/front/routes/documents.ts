@@ -7,7 +7,7 @@ import { BASE_PATH } from "../common/paths.ts";
 import { asyncApiDocument, DEFAULT_SERVER, type SocketServer, withServer } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import type { Call } from "../http/call.ts";
-import { chooseEncoding, type Encodings } from "../http/encodings.ts";
+import { type Encodings, replyEncoded } from "../http/encodings.ts";
 import { get, type Route } from "../routing/route.ts";
 
 // The interactive reference: Scalar. It loads nothing from other hosts.
@@ -208,7 +208,7 @@ function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds =
     contentType,
     ...(cost && { cost }),
     async handle({ call }) {
-      const [encoding, bytes] = chooseEncoding(await read(call), call.acceptEncoding);
+      const encodings = await read(call);
       call.header("Cache-Control", maxAgeSeconds === 0 ? "no-cache" : `public, max-age=${maxAgeSeconds}`);
       call.header("X-Content-Type-Options", "nosniff");
       if (contentType !== JSON_TYPE) {
@@ -216,8 +216,7 @@ function page(path: string, { summary, reply, contentType, cost, maxAgeSeconds =
         call.header("Referrer-Policy", "no-referrer");
       }
       call.header("Vary", "Accept-Encoding");
-      if (encoding !== "") call.header("Content-Encoding", encoding);
-      call.reply(200, bytes, contentType);
+      replyEncoded(call, encodings, contentType);
     },
   });
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Call } from "../http/call.ts";
-import { chooseEncoding, type Encodings } from "../http/encodings.ts";
+import { type Encodings, replyEncoded } from "../http/encodings.ts";
 
 // The pages for browsers: the trading terminal at /, and the operator's console. src/terminal/build.mjs makes the files.
 
@@ -88,9 +88,7 @@ export class Pages {
       call.header("Cross-Origin-Opener-Policy", "same-origin");
       if (call.ifNoneMatch.includes(etag)) return call.reply(304, "", contentType);
     }
-    const [encoding, bytes] = chooseEncoding(encodings, call.acceptEncoding);
-    if (encoding !== "") call.header("Content-Encoding", encoding);
-    call.reply(200, bytes, contentType);
+    replyEncoded(call, encodings, contentType);
   }
 }
 

@@ -9,7 +9,7 @@ import type { SharedPastIds } from "./past-client-ids.ts";
 const PROGRAM = fileURLToPath(new URL(`./past-rows-check-main${extname(import.meta.url)}`, import.meta.url));
 const DAMAGED = 1;
 /** The signals with which LMDB ends a process that reads damaged pages. */
-const LMDB_SIGNALS: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGABRT"];
+export const LMDB_SIGNALS: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGABRT"];
 
 /**
  * Checks the rows that a start leaves on disk, in a child process of low priority, and fills the filter of client order ids.
