@@ -54,14 +54,10 @@ export class ClientOrderTable extends RowTable<ClientOrderRecord> {
 
   /** The order behind the id in a run of an older version; 0 = the run does not hold the id. Reads one chunk. */
   findInTextRun(runId: number, accountId: number, clientOrderId: string): number {
-    let orderId = 0;
     const start = [TEXT_RUN, runId, accountId, clientOrderId];
-    this.eachValue({ start, end: [TEXT_RUN, runId], reverse: true, limit: 1 }, (_key, rows) => {
-      for (const id of textIdsOf(rows))
-        if (id.accountId === accountId && id.clientOrderId === clientOrderId) orderId = id.orderId;
-      return false;
-    });
-    return orderId;
+    const chunk = this.firstValue({ start, end: [TEXT_RUN, runId], reverse: true });
+    const ids = chunk === undefined ? [] : textIdsOf(chunk.rows);
+    return ids.findLast((id) => id.accountId === accountId && id.clientOrderId === clientOrderId)?.orderId ?? 0;
   }
 
   /** The first `limit` ids of a generation. */

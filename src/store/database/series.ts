@@ -84,12 +84,10 @@ export class SeriesTable<Row extends Message> extends Table {
 
   /** The last chunk that begins before `startTime` may hold later rows. */
   private ascendingFrom(list: number, resume: readonly number[] | null, startTime: number): Range {
-    let start: Key = resume === null ? [list, startTime] : [list, ...resume.slice(0, -1)];
-    if (resume === null)
-      this.eachKey({ start, end: [list], reverse: true, limit: 1 }, (key) => {
-        start = key;
-      });
-    return { start, end: [list + 1] };
+    const end = [list + 1];
+    if (resume !== null) return { start: [list, ...resume.slice(0, -1)], end };
+    const start = [list, startTime];
+    return { start: this.firstKey({ start, end: [list], reverse: true }) ?? start, end };
   }
 
   private descendingFrom(list: number, resume: readonly number[] | null, query: SeriesQuery): Range {
@@ -103,37 +101,24 @@ export class SeriesTable<Row extends Message> extends Table {
    * of these below `newest`, so they are not read one by one: clock and sequence ascend together.
    */
   private startThrough(list: number, newest: Key, throughSequence: number): Key {
-    const latest = this.positionAt({ start: newest, end: [list], reverse: true, limit: 1 });
+    const latest = this.positionAt({ start: newest, end: [list], reverse: true });
     if (latest === null || latest.sequence <= throughSequence) return newest;
     // From `high` on, all chunks are later. Below `low`, not all are.
     let low = 0;
     let high = latest.clock + 1;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const next = this.positionAt({ start: [list, middle], end: [list + 1], limit: 1 });
+      const next = this.positionAt({ start: [list, middle], end: [list + 1] });
       if (next === null || next.sequence > throughSequence) high = middle;
       else low = middle + 1;
     }
     return [list, low - 1, throughSequence, Number.MAX_SAFE_INTEGER];
   }
 
+  /** Of the first chunk of the range. */
   private positionAt(range: Range): SeriesPosition | null {
-    let position: SeriesPosition | null = null;
-    this.eachKey(range, (key) => {
-      const [, clock, sequence] = key as [number, number, number];
-      position = { clock, sequence };
-    });
-    return position;
-  }
-
-  /** The last chunk of the list; null = the list is empty. */
-  lastChunk(list: number): { key: Key; rows: Uint8Array } | null {
-    let last: { key: Key; rows: Uint8Array } | null = null;
-    this.eachValue({ start: [list, Number.MAX_SAFE_INTEGER], end: [list], reverse: true, limit: 1 }, (key, rows) => {
-      last = { key, rows };
-      return false;
-    });
-    return last;
+    const key = this.firstKey(range) as [number, number, number] | undefined;
+    return key === undefined ? null : { clock: key[1], sequence: key[2] };
   }
 
   /** The row that the transaction at this position appended to the list and that `matches`. */
@@ -197,8 +182,8 @@ export class SeriesWriter<Row extends Message> {
 
   /** The list's last chunk, if it has room. Its rows keep their place, so that cursors stay valid. */
   private continued(batch: WriteBatch, list: number): Chunk | null {
-    const last = this.table.lastChunk(list);
-    if (last === null) return null;
+    const last = this.table.firstValue({ start: [list, Number.MAX_SAFE_INTEGER], end: [list], reverse: true });
+    if (last === undefined) return null;
     const offsets = offsetsOf(viewOf(last.rows));
     if (offsets.length >= this.rowsPerChunk) return null;
     return { key: last.key, rows: batch.addRows(last.rows, offsets) };

@@ -27,26 +27,21 @@ interface OrderLocation extends SeriesPosition {
 export class ShortLivedOrderTable extends Table {
   /** The first order of the instrument that is left, about; infinity = none is left. */
   firstOrderOf(instrumentId: number): number {
-    let first = Number.POSITIVE_INFINITY;
-    this.eachKey({ start: [instrumentId], end: [instrumentId + 1], limit: 1 }, (key) => {
-      [, first] = key as [number, number];
-    });
-    return first;
+    const key = this.firstKey({ start: [instrumentId], end: [instrumentId + 1] }) as [number, number] | undefined;
+    return key?.[1] ?? Number.POSITIVE_INFINITY;
   }
 
   locationOf(orderId: number): OrderLocation | undefined {
     const instrumentId = idToInstrumentId(orderId);
-    let location: OrderLocation | undefined;
-    const range = { start: [instrumentId, orderId], end: [instrumentId], reverse: true, limit: 1 };
-    this.eachValue(range, (_key, rows) => {
-      const view = viewOf(rows);
-      for (let at = 0; at < rows.length && location === undefined; at += messageBytes(view, at)) {
-        const row = decodeShared(view, rows, at) as OrderLocationRecord;
-        if (row.orderId === orderId) location = { accountId: row.accountId, clock: row.clock, sequence: row.sequence };
-      }
-      return false;
-    });
-    return location;
+    const found = this.firstValue({ start: [instrumentId, orderId], end: [instrumentId], reverse: true });
+    if (found === undefined) return undefined;
+    const { rows } = found;
+    const view = viewOf(rows);
+    for (let at = 0; at < rows.length; at += messageBytes(view, at)) {
+      const { orderId: id, accountId, clock, sequence } = decodeShared(view, rows, at) as OrderLocationRecord;
+      if (id === orderId) return { accountId, clock, sequence };
+    }
+    return undefined;
   }
 }
 

@@ -88,9 +88,16 @@ export class Table {
     for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
   }
 
-  /** As eachValue(), without reading the values. */
-  eachKey(range: Range, visit: (key: Key) => void): void {
-    for (const key of this.lmdb.getKeys(range)) visit(key);
+  /** The first value of the range, as eachValue() visits it. */
+  firstValue(range: Range): { readonly key: Key; readonly rows: Uint8Array } | undefined {
+    for (const { key, value } of this.lmdb.getRange({ ...range, limit: 1 }))
+      return { key, rows: this.rowsOf(key, value) };
+    return undefined;
+  }
+
+  firstKey(range: Range): Key | undefined {
+    const [key] = this.lmdb.getKeys({ ...range, limit: 1 });
+    return key;
   }
 
   /** The keys, one with each step. End it with return() unless it has ended. */
@@ -212,11 +219,8 @@ export class RowTable<Row extends Message = Message> extends Table {
 
   /** The first row of the range. */
   first(range: Range): Row | undefined {
-    let first: Row | undefined;
-    this.each({ ...range, limit: 1 }, (_key, row) => {
-      first = row;
-    });
-    return first;
+    const first = this.firstValue(range);
+    return first && this.rowOf(first.rows);
   }
 
   private rowOf(rows: Uint8Array): Row {

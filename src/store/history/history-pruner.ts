@@ -229,12 +229,12 @@ function usedBytes(database: Database): number {
   return tables.reduce((sum, table) => sum + table.usedBytes(), 0);
 }
 
+const NO_ROWS = new Uint8Array(0);
+
 function eachRow(table: SeriesTable<Message>, key: Key, visit: (row: Message) => void): void {
-  table.eachValue({ start: key, limit: 1 }, (_key, rows) => {
-    const view = viewOf(rows);
-    for (let at = 0; at < rows.length; at += messageBytes(view, at)) visit(decodeShared(view, rows, at));
-    return false;
-  });
+  const rows = table.firstValue({ start: key })?.rows ?? NO_ROWS;
+  const view = viewOf(rows);
+  for (let at = 0; at < rows.length; at += messageBytes(view, at)) visit(decodeShared(view, rows, at));
 }
 
 const rangeFrom = (start: Key | undefined): Range => (start === undefined ? {} : { start });
