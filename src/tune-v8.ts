@@ -7,8 +7,10 @@ export function tuneV8(): void {
   setFlagsFromString("--no-parallel-scavenge");
   setFlagsFromString("--no-concurrent-array-buffer-sweeping");
   // An order passes through many small functions. These flags inline more of them than the default, also where few orders
-  // pass. More is not always better: 5000 took 8 % more processor time at 1500 live orders, 8000 more again.
-  setFlagsFromString("--max-inlined-bytecode-size-cumulative=3000");
+  // pass. The two bounds go together: with the default of the absolute one (4600) a larger cumulative one has no effect. The core
+  // takes 0.86 of the processor time that it takes with 3000 and 4600; twice as much of both brings nothing more.
+  setFlagsFromString("--max-inlined-bytecode-size-cumulative=9000");
+  setFlagsFromString("--max-inlined-bytecode-size-absolute=20000");
   setFlagsFromString("--min-inlining-frequency=0.02");
   // Code is optimized after three times as much work as by default. After a start everything becomes hot at the same
   // time. When all processors are busy the first orders would wait for the compiler.
