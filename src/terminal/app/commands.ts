@@ -10,7 +10,7 @@ import { chooseMarket, instruments, symbol } from "../state/markets.ts";
 import { panel } from "../state/panel.ts";
 import { set, settings } from "../state/settings.ts";
 import { announcement } from "../state/toasts.ts";
-import { cancelAll, closePosition, reversePosition } from "../state/trading.ts";
+import { cancelAll, closeWhole, reversePosition } from "../state/trading.ts";
 import { chosenTab, TABS } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { resetPanels } from "./separator.tsx";
@@ -107,10 +107,9 @@ function signedIn(): Command[] {
           {
             title: text.commandClose(open.symbol),
             id: "close",
-
-            run: () => closePosition(open.symbol),
+            run: () => closeWhole(open.symbol),
           },
-          { title: text.commandReverse(open.symbol), id: "reverse", run: () => reversePosition(open) },
+          { title: text.commandReverse(open.symbol), id: "reverse", run: () => reversePosition(open.symbol) },
         ];
   return [
     ...SHARES.map((share) => ({
@@ -122,7 +121,6 @@ function signedIn(): Command[] {
     {
       title: text.commandCancelHere(symbol.value),
       id: "cancel",
-
       run: () => cancelAll(symbol.peek()),
     },
     { title: text.commandCancelAll, run: () => cancelAll() },

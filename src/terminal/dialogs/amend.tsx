@@ -9,6 +9,7 @@ import { words } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { Dialog } from "./dialog.tsx";
 import { Refused } from "./refused.tsx";
+import { SendButton, useSending } from "./sending.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** The order whose dialog is open. */
@@ -49,6 +50,7 @@ function AmendForm({ order }: { order: Order }) {
   const close = (): void => {
     amending.value = null;
   };
+  const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const changes: Record<string, string> = {};
     for (const field of fields) {
@@ -66,7 +68,7 @@ function AmendForm({ order }: { order: Order }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void send();
+          run(send);
         }}
       >
         {fields.map((field) => (
@@ -79,9 +81,7 @@ function AmendForm({ order }: { order: Order }) {
         ))}
         <p class="note">{text.amendHint}</p>
         {!fields.includes(at) && <Refused refusal={refusal} fields={[]} />}
-        <button type="submit" class="big accent">
-          {text.amend}
-        </button>
+        <SendButton isSending={isSending}>{text.amend}</SendButton>
       </form>
     </Dialog>
   );

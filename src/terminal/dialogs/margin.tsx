@@ -7,6 +7,7 @@ import { price as showPrice, usd } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { Choice } from "./choice.tsx";
 import { Dialog } from "./dialog.tsx";
+import { SendButton, useSending } from "./sending.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** Adds margin to an isolated position, or takes some out. */
@@ -17,6 +18,7 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
   // One for each dialog: a second try after a lost answer must not move it twice.
   const [reference] = useState(() => crypto.randomUUID());
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
+  const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const value = readDecimal("amount", amount, { step: "0.000001", tooFine: text.accountDialogs.tooFine });
     if (value instanceof PerpdError) return setRefusal(value);
@@ -29,7 +31,7 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void send();
+          run(send);
         }}
       >
         <Choice
@@ -51,9 +53,7 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
           </div>
         </dl>
         <TextField label={text.amount} value={amount} unit="USDC" refusal={refusal} onChange={setAmount} />
-        <button type="submit" class="big accent">
-          {isRemoval ? text.removeMargin : text.addMargin}
-        </button>
+        <SendButton isSending={isSending}>{isRemoval ? text.removeMargin : text.addMargin}</SendButton>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { PerpdError } from "../../client/error.ts";
 import type { NewOrder, Order, Position } from "../../client/types.ts";
 import { openOrders, pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, instruments } from "../state/markets.ts";
-import { amendOrder, cancelOrder, closePosition, placeOrder } from "../state/trading.ts";
+import { amendOrder, cancelOrder, closePosition, isUnknown, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { times } from "../text/decimal.ts";
 import { price as showPrice, signed } from "../text/format.ts";
@@ -13,6 +13,7 @@ import { Choice } from "./choice.tsx";
 import { Dialog } from "./dialog.tsx";
 import { MarginDialog } from "./margin.tsx";
 import { Refused } from "./refused.tsx";
+import { SendButton, useSending } from "./sending.tsx";
 import { TextField } from "./text-field.tsx";
 
 /** The dialogs of a position: close a part of it, and protect it by a take-profit and a stop-loss. */
@@ -50,6 +51,7 @@ function CloseDialog({ position }: { position: Position }) {
   const { symbol, size } = position;
   const step = instruments.value.find((each) => each.symbol === symbol)?.stepSize ?? "0.001";
   const quantity = share === 100 ? size : times(size, share / 100, step);
+  const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const limit = priceOf(symbol, "price", price);
     if (limit instanceof PerpdError) return setRefusal(limit);
@@ -58,14 +60,15 @@ function CloseDialog({ position }: { position: Position }) {
       ...(limit !== "" && { price: limit }),
     });
     setRefusal(refused);
-    if (refused === null) close();
+    // To press again could close the part twice.
+    if (refused === null || isUnknown(refused)) close();
   };
   return (
     <Dialog title={text.closeTitle(symbol)} onClose={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void send();
+          run(send);
         }}
       >
         <Choice
@@ -97,9 +100,7 @@ function CloseDialog({ position }: { position: Position }) {
             <dd class="num">{signed((pnlOf(position) * share) / 100)} USDC</dd>
           </div>
         </dl>
-        <button type="submit" class="big accent">
-          {text.closeShare(share)}
-        </button>
+        <SendButton isSending={isSending}>{text.closeShare(share)}</SendButton>
       </form>
     </Dialog>
   );
@@ -128,15 +129,20 @@ async function setGuard(position: Position, type: NewOrder["type"], triggerPrice
 function ProtectDialog({ position }: { position: Position }) {
   const { symbol, entryPrice, liquidationPrice } = position;
   const { price: decimals } = decimalsOfMarket(symbol);
-  const [typed, setTyped] = useState(() => GUARDS.map(({ type }) => guardOf(symbol, type)?.triggerPrice ?? ""));
+  const [before] = useState(() => GUARDS.map(({ type }) => guardOf(symbol, type)?.triggerPrice ?? ""));
+  const [typed, setTyped] = useState(before);
   const [refusals, setRefusals] = useState<(PerpdError | null)[]>([null, null]);
+  const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const prices = typed.map((each) => priceOf(symbol, "triggerPrice", each));
     if (prices.some((each) => each instanceof PerpdError))
       return setRefusals(prices.map((each) => (each instanceof PerpdError ? each : null)));
     const results: (PerpdError | null)[] = [];
-    for (const [index, { type }] of GUARDS.entries())
-      results.push(await setGuard(position, type, String(prices[index])));
+    for (const [index, { type }] of GUARDS.entries()) {
+      // A field that was left alone must not cancel an order that was placed elsewhere meanwhile.
+      const isSame = prices[index] === before[index];
+      results.push(isSame ? null : await setGuard(position, type, String(prices[index])));
+    }
     setRefusals(results);
     if (results.every((each) => each === null)) close();
   };
@@ -145,7 +151,7 @@ function ProtectDialog({ position }: { position: Position }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void send();
+          run(send);
         }}
       >
         <dl class="pairs flat">
@@ -169,9 +175,7 @@ function ProtectDialog({ position }: { position: Position }) {
           />
         ))}
         <p class="note">{text.protectHint}</p>
-        <button type="submit" class="big accent">
-          {text.confirm}
-        </button>
+        <SendButton isSending={isSending}>{text.confirm}</SendButton>
       </form>
     </Dialog>
   );

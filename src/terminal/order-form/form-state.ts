@@ -273,12 +273,16 @@ export async function submit(): Promise<void> {
   if (reason !== null || order === null) return refuseToSend(reason);
   if (!(await askFirst(questionOf(order)))) return;
   isSending.value = true;
+  const sent = draft.peek();
   try {
     const refused = await placeOrder(order);
-    if (refused === null) {
+    // What was typed, or the market that was chosen, while the answer was under way belongs to the next order.
+    if (refused !== null) {
+      if (draft.peek() === sent) refusal.value = refused;
+    } else if (symbol.peek() === order.symbol && draft.peek().size === sent.size) {
       change({ size: "" });
       isAttempted.value = false;
-    } else refusal.value = refused;
+    }
   } finally {
     isSending.value = false;
   }

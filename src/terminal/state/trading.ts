@@ -7,26 +7,29 @@ import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { words } from "../text/format.ts";
 import { localRefusal, nearestOf, refusalText } from "../text/refusals.ts";
-import { accountClient, accountStream, canSend } from "./account.ts";
+import { accountClient, accountStream, canSend, positions } from "./account.ts";
 import { askFirst } from "./confirmation.ts";
 import { link } from "./connection.ts";
-import { ticker } from "./markets.ts";
+import { symbol, ticker, tickerOf } from "./markets.ts";
 import { type Toast, toast } from "./toasts.ts";
 
 export { nearestOf, refusalText };
 
 /** Everything that changes the account's orders and positions. Each function shows its outcome and never throws. */
 
-/** Why nobody can place an order from this page now; null when it is possible. */
-export const obstacle = computed<string | null>(() => {
+/** Why nobody can place an order in a market from this page now; null when it is possible. */
+function obstacleIn(market: string): string | null {
   if (link.value === "CONNECTING") return text.connecting;
   if (link.value === "LOST") return text.stale;
   if (accountClient.value === null) return text.signInFirst;
   if (!canSend.value) return text.connecting;
-  const status = ticker.value?.status;
+  const status = tickerOf(market).value?.status;
   if (status === "HALTED" || status === "CANCEL_ONLY") return text.halted(words(status));
   return null;
-});
+}
+
+/** In the market that is shown. */
+export const obstacle = computed<string | null>(() => obstacleIn(symbol.value));
 
 /** A restriction that leaves some orders possible. */
 export const caution = computed(() => (ticker.value?.status === "REDUCE_ONLY" ? text.reducingOnly : null));
@@ -38,6 +41,10 @@ const LOST_AFTER_MS = 7_000;
 /** The page knows that nothing went out. */
 const NOT_SENT = new PerpdError(0, { code: "NOT_SENT", message: text.notSent, retryable: true });
 
+/** The request may have been carried out. To send it again could do it twice. */
+const OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
+export const isUnknown = (refusal: PerpdError | null): boolean => refusal?.code === OUTCOME_UNKNOWN;
+
 const newClientOrderId = (): string => `web-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 const pause = (ms: number): Promise<void> => new Promise((resume) => setTimeout(resume, ms));
 
@@ -46,7 +53,7 @@ export async function placeOrder(order: NewOrder): Promise<PerpdError | null> {
   const client = accountClient.peek();
   const stream = accountStream();
   // The connection may have been lost while the person was asked.
-  const reason = obstacle.peek();
+  const reason = obstacleIn(order.symbol);
   if (client === null || stream === null || reason !== null) return notSent(reason);
   if (!canSend.peek()) return refused(NOT_SENT, `refusal-${order.symbol}`);
   const clientOrderId = newClientOrderId();
@@ -81,36 +88,84 @@ async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promi
   }
 }
 
+const underWay = new Set<string>();
+
+/** Of an action that a button or a key begins: a second press while the first one is under way does nothing. */
+async function once(key: string, run: () => Promise<PerpdError | null>): Promise<PerpdError | null> {
+  if (underWay.has(key)) return null;
+  underWay.add(key);
+  try {
+    return await run();
+  } finally {
+    underWay.delete(key);
+  }
+}
+
 /** Cancels an order. */
-export const cancelOrder = (order: Order): Promise<PerpdError | null> =>
-  attempt(`order-${order.orderId}`, (stream) => stream.cancelOrder({ orderId: order.orderId }));
+export const cancelOrder = (order: Order): Promise<PerpdError | null> => {
+  const key = `order-${order.orderId}`;
+  return once(key, () => attempt(key, (stream) => stream.cancelOrder({ orderId: order.orderId })));
+};
 
 export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
-  attempt("cancel-all", async (stream) => {
-    const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
-    toast({ key: "cancel-all", tone: "plain", title: text.canceledMany(canceled), detail: symbol ?? text.allMarkets });
-  });
+  once(`cancel-all ${symbol}`, () =>
+    attempt("cancel-all", async (stream) => {
+      const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
+      const title = text.canceledMany(canceled);
+      toast({ key: "cancel-all", tone: "plain", title, detail: symbol ?? text.allMarkets });
+    }),
+  );
 
 export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
-/** Without `how` the whole position at market, after a question if the person wants to be asked. */
-export async function closePosition(symbol: string, how?: CloseRequest): Promise<PerpdError | null> {
-  if (how === undefined && !(await askFirst(text.commandClose(symbol)))) return null;
-  return attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol, how ?? {})));
-}
+/** Closes a position or a part of it. */
+export const closePosition = (symbol: string, how: CloseRequest): Promise<PerpdError | null> =>
+  attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol, how)));
+
+/** The whole position at market, after a question if the person wants to be asked. */
+export const closeWhole = (symbol: string): Promise<PerpdError | null> =>
+  once(`close-${symbol}`, async () => {
+    if (!(await askFirst(text.commandClose(symbol)))) return null;
+    return closePosition(symbol, {});
+  });
 
 /** Adds `amount` USDC to an isolated position's margin; a negative amount removes it. */
 export const moveMargin = (symbol: string, amount: string, reference: string): Promise<PerpdError | null> =>
   attempt(`margin-${symbol}`, (stream) => stream.moveMargin(symbol, amount, reference));
 
-/** Turns a position into one of the same size on the other side, by one order at market. */
-export async function reversePosition({ symbol, side, size }: Position): Promise<PerpdError | null> {
-  if (!(await askFirst(text.commandReverse(symbol)))) return null;
-  const decimals = decimalsOf(size);
-  const quantity = fromUnits(2n * toUnits(size, decimals), decimals);
-  return placeOrder({ symbol, side: side === "SHORT" ? "BUY" : "SELL", type: "MARKET", quantity });
+/** Longer than the position's stream takes to show what an order has done. */
+const SETTLED_AFTER_MS = 3_000;
+const SETTLED_EVERY_MS = 20;
+
+const positionOf = (symbol: string): Position | undefined => positions.peek().find((each) => each.symbol === symbol);
+
+/** Waits until the position is another one than `before`. An order that has not traded leaves it as it is. */
+async function changeOf({ symbol, side, size }: Position): Promise<void> {
+  const since = performance.now();
+  while (performance.now() - since < SETTLED_AFTER_MS) {
+    const now = positionOf(symbol);
+    if (now?.side !== side || now.size !== size) return;
+    await pause(SETTLED_EVERY_MS);
+  }
 }
+
+/**
+ * Turns a position into one of the same size on the other side, by one order at market. The size is that of the moment
+ * of sending: the position may change while the person is asked, and until the last reversal shows.
+ */
+export const reversePosition = (symbol: string): Promise<PerpdError | null> =>
+  once(`reverse-${symbol}`, async () => {
+    if (!(await askFirst(text.commandReverse(symbol)))) return null;
+    const position = positionOf(symbol);
+    if (position === undefined) return notSent(text.noPosition(symbol));
+    const decimals = decimalsOf(position.size);
+    const quantity = fromUnits(2n * toUnits(position.size, decimals), decimals);
+    const side = position.side === "SHORT" ? "BUY" : "SELL";
+    const refused = await placeOrder({ symbol, side, type: "MARKET", quantity });
+    if (refused === null) await changeOf(position);
+    return refused;
+  });
 
 /** Runs a request of the account. Shows and returns the refusal; null when it was done. */
 export async function attempt(key: string, run: (stream: Stream) => Promise<unknown>): Promise<PerpdError | null> {
@@ -132,14 +187,13 @@ function notSent(reason: string | null): PerpdError {
 }
 
 function refused(error: unknown, key: string): PerpdError {
+  if (isOutcomeUnknown(error as Error)) {
+    const detail = text.lookAtTables;
+    toast({ key, tone: "plain", title: text.outcomeUnknown, detail, isLasting: true });
+    return new PerpdError(0, { code: OUTCOME_UNKNOWN, message: detail });
+  }
   const detail = refusalText(error);
-  const isUnknown = isOutcomeUnknown(error as Error);
-  toast({
-    key,
-    tone: isUnknown ? "plain" : "bad",
-    title: isUnknown ? text.outcomeUnknown : text.refused,
-    detail: isUnknown ? text.lookAtTables : detail,
-  });
+  toast({ key, tone: "bad", title: text.refused, detail });
   return error instanceof PerpdError ? error : new PerpdError(0, { code: "FAILED", message: detail });
 }
 

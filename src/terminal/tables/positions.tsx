@@ -2,7 +2,7 @@ import type { Position } from "../../client/types.ts";
 import { guardOf, positionDialog } from "../dialogs/position.tsx";
 import { pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, tickerOf } from "../state/markets.ts";
-import { closePosition, reversePosition } from "../state/trading.ts";
+import { closeWhole, reversePosition } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
 import { MarketLink } from "./cells.tsx";
@@ -124,7 +124,7 @@ function Actions({ position }: { position: Position }) {
         {text.exits}
         <span class="hidden"> {symbol}</span>
       </button>
-      <button type="button" class="mini" title={text.reverseHint} onClick={() => void reversePosition(position)}>
+      <button type="button" class="mini" title={text.reverseHint} onClick={() => void reversePosition(symbol)}>
         {text.reverse}
         <span class="hidden"> {symbol}</span>
       </button>
@@ -132,7 +132,7 @@ function Actions({ position }: { position: Position }) {
         {text.closePart}
         <span class="hidden"> {symbol}</span>
       </button>
-      <button type="button" class="mini" onClick={() => void closePosition(symbol)}>
+      <button type="button" class="mini" onClick={() => void closeWhole(symbol)}>
         {text.close}
         <span class="hidden"> {text.atMarketOf(symbol)}</span>
       </button>

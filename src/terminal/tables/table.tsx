@@ -11,6 +11,12 @@ export interface Column<Row> {
   cell(row: Row): ComponentChildren;
 }
 
+/** The second click of a double click may meet the row that has moved up into the place of the first one. */
+function ignoreSecondClick(event: MouseEvent): void {
+  const isAction = event.target instanceof Element && event.target.closest(".row-actions") !== null;
+  if (isAction && event.detail > 1) event.stopPropagation();
+}
+
 export function Table<Row>(props: {
   caption: string;
   columns: readonly Column<Row>[];
@@ -46,6 +52,7 @@ export function Table<Row>(props: {
       </thead>
       <tbody
         ref={body}
+        onClickCapture={ignoreSecondClick}
         onFocusIn={(event) => {
           focused.current = event.target as HTMLElement;
         }}

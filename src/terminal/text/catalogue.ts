@@ -490,6 +490,7 @@ export const text = {
   fills: "Fills",
   signInForTables: "Open an account to see its positions and orders.",
   noPositions: "No open positions.",
+  noPosition: (symbol: string) => `There is no position in ${symbol} any more.`,
   noOpenOrders: "No open orders.",
   noOrderHistory: "No closed orders yet.",
   noFills: "No fills yet.",

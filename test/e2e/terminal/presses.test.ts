@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { CHROMIUM, openBrowser } from "../support/browser.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { Tab } from "../support/tab.ts";
+import { Operator, openTrader, type Trader } from "../support/trader.ts";
+import { until } from "../support/wait.ts";
+import { FaultProxy } from "./fault-proxy.ts";
+import { announceWallets } from "./wallets.ts";
+
+/** Presses at a bad time, in Chromium over a slow connection: each of them does at most what the person meant. */
+
+const options = { skip: CHROMIUM === null && "no Chromium is installed: double clicks were not tested" };
+
+let proxy: FaultProxy;
+let server: TestServer;
+let browser: Browser;
+let maker: Trader;
+/** The same account as that of the page's wallet. */
+let alice: Trader;
+let tab: Tab;
+let page: Page;
+/** Requests of the page that change something, in the order in which it sent them. */
+const sent: { op: string; params: Record<string, unknown> }[] = [];
+
+before(async () => {
+  if (CHROMIUM === null) return;
+  proxy = await FaultProxy.open();
+  server = await startServer({ environment: { PERPD_LOGIN_DOMAIN: proxy.authority } });
+  proxy.target = server.port;
+  const operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  await operator.setIndex("ETH-PERP", "3000");
+  maker = await openTrader(server, "1000000");
+  await maker.sell("5", "65010");
+  await maker.buy("5", "64990");
+  for (const [side, price] of [
+    ["SELL", "3001"],
+    ["BUY", "2999"],
+  ] as const)
+    await maker.place({ symbol: "ETH-PERP", side, type: "LIMIT", price, quantity: "50" });
+  alice = await openTrader(server, "100000");
+  browser = await openBrowser();
+  const wallet = { name: "Own", privateKey: alice.privateKey };
+  tab = await Tab.open(browser, proxy.url, { init: (opened) => announceWallets(opened, [wallet]) });
+  ({ page } = tab);
+  await region("Account").getByRole("button", { name: "Connect Own" }).click();
+  await shows(page.getByText("Live", { exact: true }));
+  await shows(region("Account").getByText("100,000.00 USDC"));
+});
+after(async () => {
+  await browser?.close();
+  proxy?.close();
+  await server?.dispose();
+});
+
+const region = (name: string): Locator => page.getByRole("region", { name });
+const form = (): Locator => region("Place an order");
+const field = (label: string): Locator => form().getByLabel(label, { exact: true });
+const dialog = (): Locator => page.getByRole("dialog");
+const rows = (name: string): Locator => page.getByRole("table", { name }).getByRole("row");
+const openTable = (name: string): Promise<void> => page.getByRole("tab", { name }).click();
+const notice = (text: string | RegExp): Locator => region("Notifications").getByText(text);
+const shows = (locator: Locator): Promise<void> => locator.first().waitFor({ timeout: 20_000 });
+const hides = (locator: Locator): Promise<void> => locator.first().waitFor({ state: "hidden", timeout: 20_000 });
+
+/** Long enough for a second press to come before the answer. */
+const SLOW_MS = 700;
+
+/** Keeps answers to trading back, and notes what is sent. Streams and dry runs are not slowed down. */
+function slowDown(): void {
+  const waiting = new Set<unknown>();
+  sent.length = 0;
+  proxy.toExchange = (message) => {
+    const { op, id, params } = JSON.parse(message);
+    if (/^(order|orders|position)\./.test(op) && params.dryRun !== true) {
+      sent.push({ op, params });
+      waiting.add(id);
+    }
+    return message;
+  };
+  proxy.toPage = (message, pair) => {
+    const { id } = JSON.parse(message);
+    if (id === undefined || !waiting.delete(id)) return message;
+    setTimeout(() => pair.page.send(message), SLOW_MS);
+    return null;
+  };
+}
+
+/** After so long nothing more would be sent. */
+const settle = (): Promise<void> => page.waitForTimeout(2 * SLOW_MS);
+
+const sizeOf = async (symbol: string): Promise<string> => {
+  const position = await alice.position(symbol);
+  return position === null ? "0" : `${position.side === "SHORT" ? "-" : ""}${position.size}`;
+};
+
+test("a double click on the order form places one order, and what is typed meanwhile stays", options, async () => {
+  await form().getByRole("button", { name: "Market", exact: true }).click();
+  await field("Size").fill("0.04");
+  slowDown();
+  await form().getByRole("button", { name: "Buy 0.04 BTC" }).dblclick();
+  await shows(form().getByRole("button", { name: "Sending…" }));
+  await field("Size").press("Enter");
+  await field("Size").fill("0.07");
+  await shows(notice("Bought 0.04 BTC"));
+  await settle();
+  assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "0.04"]);
+  assert.equal(await field("Size").inputValue(), "0.07");
+  // Without a change, the size goes with the order: another Enter sends nothing.
+  await field("Size").press("Enter");
+  await shows(notice("Bought 0.07 BTC"));
+  await until("the answer", async () => (await field("Size").inputValue()) === "");
+  await field("Size").press("Enter");
+  await settle();
+  assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [2, "0.11"]);
+  proxy.heal();
+  tab.assertClean();
+});
+
+test(
+  "a refusal that comes after the market was changed is not shown at the other market's order",
+  options,
+  async () => {
+    await form().getByRole("button", { name: "Limit", exact: true }).click();
+    await field("Post only").check();
+    await field("Price").fill("64000");
+    await field("Size").fill("0.02");
+    await shows(form().getByRole("button", { name: "Buy 0.02 BTC", disabled: false }));
+    // The market moves below the order after its dry run.
+    const wall = await openTrader(server, "1000000");
+    await maker.cancelAll("?symbol=BTC-PERP&side=BUY");
+    slowDown();
+    const { toExchange } = proxy;
+    let isHeld = true;
+    let release = (): void => {};
+    proxy.toExchange = (message, pair) => {
+      if (!isHeld || !message.includes('"order.place"') || message.includes('"dryRun"'))
+        return toExchange(message, pair);
+      isHeld = false;
+      release = () => pair.exchange.send(toExchange(message, pair) ?? "");
+      return null;
+    };
+    await form().getByRole("button", { name: "Buy 0.02 BTC" }).click();
+    await until("the order to be sent", () => !isHeld);
+    await wall.sell("0.5", "63999");
+    release();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("go to eth");
+    await page.keyboard.press("Enter");
+    await shows(form().getByText("0 ETH"));
+    await shows(notice(/^A post-only order must not trade at once/));
+    assert.equal(
+      await form()
+        .getByText(/post-only order must not/)
+        .count(),
+      0,
+    );
+    assert.equal(await form().locator("[aria-invalid=true]").count(), 0);
+    proxy.heal();
+    await wall.cancelAll();
+    await maker.buy("5", "64990");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("go to btc");
+    await page.keyboard.press("Enter");
+    await shows(form().getByText("0.11 BTC"));
+    tab.assertClean();
+  },
+);
+
+test("a double click closes a part once, and amends once", options, async () => {
+  await openTable("Positions");
+  const row = rows("Positions").filter({ hasText: "BTC-PERP" });
+  await row.getByRole("button", { name: "Close… BTC-PERP" }).click();
+  await dialog().getByText("50%", { exact: true }).click();
+  slowDown();
+  await dialog().getByRole("button", { name: "Close 50%" }).dblclick();
+  await page.keyboard.press("Enter");
+  await hides(dialog());
+  await settle();
+  assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "0.055"]);
+  await row.getByRole("button", { name: "TP / SL BTC-PERP" }).click();
+  await dialog().getByLabel("Stop loss at").fill("60000");
+  await dialog().getByRole("button", { name: "Confirm" }).dblclick();
+  await hides(dialog());
+  await settle();
+  assert.deepEqual([sent.length, (await alice.openOrders()).data.length], [2, 1]);
+  proxy.heal();
+  tab.assertClean();
+});
+
+test("a protection that was changed elsewhere while the dialog was open stays", options, async () => {
+  const row = rows("Positions").filter({ hasText: "BTC-PERP" });
+  await row.getByRole("button", { name: "TP / SL BTC-PERP" }).click();
+  const order = { symbol: "BTC-PERP", side: "SELL", closePosition: true } as const;
+  await alice.place({ ...order, type: "TAKE_PROFIT_MARKET", triggerPrice: "70000" });
+  await shows(row.getByText("70,000.0"));
+  await dialog().getByLabel("Stop loss at").fill("61000");
+  await dialog().getByRole("button", { name: "Confirm" }).click();
+  await hides(dialog());
+  await shows(row.getByRole("cell", { name: "70,000.0 61,000.0" }));
+  await alice.cancelAll();
+  tab.assertClean();
+});
+
+test("a position is reversed once by a double click, and by the size of the moment of sending", options, async () => {
+  const row = rows("Positions").filter({ hasText: "BTC-PERP" });
+  const reverse = row.getByRole("button", { name: "Reverse BTC-PERP" });
+  slowDown();
+  await reverse.dblclick();
+  await reverse.click({ delay: 50 });
+  await shows(row.getByRole("cell", { name: "−0.055 BTC", exact: true }));
+  await settle();
+  assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "-0.055"]);
+  proxy.heal();
+
+  // While the person is asked, the position shrinks, and then goes.
+  const askOrNot = async (): Promise<void> => {
+    await page.getByRole("button", { name: "Settings" }).click();
+    await dialog().getByRole("checkbox", { name: "Ask before an order is sent" }).press("Space");
+    await page.keyboard.press("Escape");
+  };
+  await askOrNot();
+  await reverse.click();
+  await shows(dialog().getByText("Reverse BTC-PERP at market"));
+  await alice.market("BUY", "0.025");
+  await shows(row.getByRole("cell", { name: "−0.03 BTC", exact: true }));
+  await dialog().getByRole("button", { name: "Confirm" }).click();
+  await shows(row.getByRole("cell", { name: "0.03 BTC", exact: true }));
+  await page.waitForTimeout(100);
+  await reverse.click();
+  await shows(dialog().getByText("Reverse BTC-PERP at market"));
+  await alice.market("SELL", "0.03");
+  await hides(row);
+  await dialog().getByRole("button", { name: "Confirm" }).click();
+  await shows(notice("There is no position in BTC-PERP any more."));
+  assert.equal(await sizeOf("BTC-PERP"), "0");
+  await askOrNot();
+  tab.assertClean();
+});
+
+test("the second click of a double click does not reach the row that moves up", options, async () => {
+  for (const price of ["60000", "60001", "60002"]) await alice.buy("0.002", price);
+  await openTable("Open orders");
+  await shows(rows("Open orders").filter({ hasText: "60,002.0" }));
+  await rows("Open orders")
+    .filter({ hasText: "60,002.0" })
+    .getByRole("button", { name: /^Cancel order/ })
+    .dblclick({ delay: 40 });
+  await hides(rows("Open orders").filter({ hasText: "60,002.0" }));
+  await settle();
+  assert.equal((await alice.openOrders()).data.length, 2);
+  await alice.cancelAll();
+  await alice.market("BUY", "0.01");
+  await alice.place({ symbol: "ETH-PERP", side: "BUY", type: "MARKET", quantity: "1" });
+  await openTable("Positions");
+  await shows(rows("Positions").filter({ hasText: "ETH-PERP" }));
+  await page.getByRole("button", { name: "Close BTC-PERP at market" }).dblclick({ delay: 40 });
+  await hides(rows("Positions").filter({ hasText: "BTC-PERP" }));
+  await settle();
+  assert.deepEqual([await sizeOf("BTC-PERP"), await sizeOf("ETH-PERP")], ["0", "1"]);
+  tab.assertClean();
+});
+
+test("a halted market that is shown keeps nobody from protecting a position in another one", options, async () => {
+  const operator = new Operator(server);
+  await operator.call(200, "POST", "/operator/symbols/BTC-PERP/halt", { mode: "CANCEL_ONLY" });
+  await shows(form().getByText(/^Trading is restricted in this market/));
+  await page.getByRole("button", { name: "TP / SL ETH-PERP" }).click();
+  await dialog().getByLabel("Stop loss at").fill("2500");
+  await dialog().getByRole("button", { name: "Confirm" }).click();
+  await hides(dialog());
+  await shows(
+    rows("Positions")
+      .filter({ hasText: "ETH-PERP" })
+      .getByRole("cell", { name: /2,500\.00/ }),
+  );
+  await operator.call(200, "POST", "/operator/symbols/BTC-PERP/resume");
+  await alice.cancelAll();
+  await shows(form().getByRole("button", { name: "Enter an order" }));
+  tab.assertClean();
+});
+
+test(
+  "a close whose answer is lost is not offered again, and the page says that its outcome is unknown",
+  options,
+  async () => {
+    const lostConnection = /ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection/;
+    await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
+    await dialog().getByText("50%", { exact: true }).click();
+    tab.expected = lostConnection;
+    proxy.toExchange = (message, pair) => {
+      if (!message.includes('"position.close"')) return message;
+      pair.isMute = true;
+      setTimeout(() => proxy.cut(), 100);
+      return message;
+    };
+    await dialog().getByRole("button", { name: "Close 50%" }).click();
+    await shows(notice("Outcome unknown"));
+    await hides(dialog());
+    assert.equal(await notice("Refused").count(), 0);
+    proxy.heal();
+    await shows(rows("Positions").filter({ hasText: "ETH-PERP" }).getByRole("cell", { name: "0.5 ETH", exact: true }));
+    await shows(page.getByText("Live", { exact: true }));
+    // It stays until the person has seen it.
+    await page.waitForTimeout(7_000);
+    assert.equal(await notice("Outcome unknown").count(), 1);
+    await region("Notifications").getByRole("button", { name: "Close" }).first().click();
+    tab.assertClean();
+  },
+);
+
+test(
+  "a session that ends in the middle of an order leaves neither a failure nor an account behind",
+  options,
+  async () => {
+    await form().getByRole("button", { name: "Limit", exact: true }).click();
+    await field("Post only").uncheck();
+    await field("Price").fill("60000");
+    await field("Size").fill("0.02");
+    await shows(form().getByRole("button", { name: "Buy 0.02 BTC", disabled: false }));
+    tab.expected = /status of 40[14]/;
+    let placed: unknown = null;
+    proxy.toExchange = (message) => {
+      const { op, id, params } = JSON.parse(message);
+      if (op === "order.place" && params.dryRun !== true) placed = id;
+      return message;
+    };
+    // The answer does not come before the session has ended.
+    proxy.toPage = (message) => (placed !== null && JSON.parse(message).id === placed ? null : message);
+    await form().getByRole("button", { name: "Buy 0.02 BTC" }).click();
+    await until("the order", async () => (await alice.openOrders()).data.length === 1);
+    await alice.call(200, "DELETE", "/auth/sessions");
+    await shows(notice("Signed out"));
+    await shows(notice("You signed out before the exchange said what became of the order. Its history shows it."));
+    assert.equal(await notice(/Not placed|Refused/).count(), 0);
+    await shows(page.getByText("Open an account to see its positions and orders."));
+    assert.ok(
+      await form()
+        .getByRole("button", { name: /^(Buy|Enter) / })
+        .isDisabled(),
+    );
+    proxy.heal();
+    tab.assertClean();
+  },
+);
