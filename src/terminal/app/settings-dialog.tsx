@@ -3,6 +3,7 @@ import { CHOICES } from "../state/choices.ts";
 import { resetSettings, set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { isSettingsOpen } from "./commands.ts";
+import { Credits } from "./credits.tsx";
 import { HotkeyList } from "./hotkey-list.tsx";
 import { playFill } from "./sounds.ts";
 import { startTour } from "./tour.tsx";
@@ -40,6 +41,9 @@ export function SettingsDialog() {
               {text.tour}
             </button>
           </div>
+          <p class="credits">
+            <Credits />
+          </p>
         </section>
         <section aria-label={text.hotkeys}>
           <h3>{text.hotkeys}</h3>

@@ -7,6 +7,7 @@ import { chosenTab } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { fixed } from "../text/format.ts";
 import { isArmed, isPaletteOpen, toggleArmed } from "./commands.ts";
+import { Credits } from "./credits.tsx";
 
 function showSwitch(): void {
   panel.value = "account";
@@ -54,10 +55,7 @@ export function StatusLine() {
         </button>
       )}
       <span class="end">
-        <a href="/v1/docs">{text.apiReference}</a>{" "}
-        <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
-          {text.chartCredit}
-        </a>
+        <Credits />
       </span>
     </footer>
   );

@@ -24,7 +24,7 @@ import { Crosshair } from "./crosshair.ts";
 import { FillMarks } from "./fill-marks.ts";
 import { ChartLines } from "./lines.ts";
 import type { Studies } from "./studies.ts";
-import { applyTheme, formats, themeColor } from "./theme.ts";
+import { applyTheme, formats, priceFormat, themeColor } from "./theme.ts";
 
 /** The candles and volumes of the chosen market and interval, drawn by lightweight-charts. */
 
@@ -81,8 +81,7 @@ export function runChart(host: HTMLElement): () => void {
     }),
     effect(() => {
       const tick = instrument.value?.tickSize;
-      if (tick !== undefined)
-        prices.applyOptions({ priceFormat: { type: "price", precision: decimalsOf(tick), minMove: Number(tick) } });
+      if (tick !== undefined) prices.applyOptions({ priceFormat: priceFormat(decimalsOf(tick), Number(tick)) });
     }),
     effect(proposeInterval),
     effect(() => {

@@ -46,7 +46,16 @@ interface Shown {
   line: Line;
   readonly priceLine: IPriceLine;
   readonly handle: HTMLButtonElement | null;
+  /** Of the handle. 0: to be measured. To measure at each frame would lay out the page each time. */
+  widthPx: number;
 }
+
+/** Of a line's label that the library draws: it cannot be measured. */
+const labelWidthPx = (title: string): number => 6.5 * title.length + 8;
+const HANDLE_HEIGHT_PX = 20;
+const BESIDE_PX = 4;
+/** Further to the left a handle would be far from its price. */
+const FURTHEST_SHARE = 0.7;
 
 export class ChartLines {
   private readonly chart: IChartApi;
@@ -120,15 +129,21 @@ export class ChartLines {
       if (this.dragged?.key !== key)
         shown.priceLine.applyOptions({ price, color, title: shown.handle === null ? title : "", lineStyle: style });
       if (shown.handle === null) continue;
-      setText(shown.handle, title);
+      this.setTitle(shown, title);
       shown.handle.style.setProperty("--line-color", color);
     }
     paintNext(this.place);
   }
 
+  private setTitle(shown: Shown, title: string): void {
+    if (shown.handle === null || shown.handle.textContent === title) return;
+    setText(shown.handle, title);
+    shown.widthPx = 0;
+  }
+
   private add(key: string, line: Line): Shown {
     const priceLine = this.series.createPriceLine({ price: line.price, lineWidth: 1, axisLabelVisible: true });
-    const added: Shown = { line, priceLine, handle: line.order === null ? null : this.makeHandle(key) };
+    const added: Shown = { line, priceLine, handle: line.order === null ? null : this.makeHandle(key), widthPx: 0 };
     this.shown.set(key, added);
     return added;
   }
@@ -215,7 +230,7 @@ export class ChartLines {
     if (shown === undefined) return;
     this.dragged = { key, price };
     shown.priceLine.applyOptions({ price });
-    if (shown.handle !== null) setText(shown.handle, `${shown.line.title} → ${fixed(price, priceDecimals.peek())}`);
+    this.setTitle(shown, `${shown.line.title} → ${fixed(price, priceDecimals.peek())}`);
     paintNext(this.place);
   }
 
@@ -234,16 +249,28 @@ export class ChartLines {
     this.show(wanted());
   }
 
-  /** Puts each handle beside its line. */
+  /** Puts each handle beside its line, and to the left of those at nearly the same price. */
   private readonly place = (): void => {
     const axis = this.chart.priceScale("right").width();
     const height = this.chart.panes()[0]?.getHeight() ?? 0;
-    for (const [key, { line, handle }] of this.shown) {
-      if (handle === null) continue;
-      const price = this.dragged?.key === key ? this.dragged.price : line.price;
-      const y = this.series.priceToCoordinate(price);
-      handle.hidden = y === null || y < 0 || y > height;
-      if (y !== null) handle.style.transform = `translate(${-axis - 8}px, ${Math.round(y) - 10}px)`;
+    const furthest = FURTHEST_SHARE * this.chart.timeScale().width();
+    const placed: { readonly y: number; readonly end: number }[] = [];
+    // Those that the library draws cannot move, and the one that is dragged stays below the pointer.
+    const rank = ([key, { handle }]: [string, Shown]): number =>
+      handle === null ? 0 : this.dragged?.key === key ? 1 : 2;
+    for (const [key, shown] of [...this.shown].sort((a, b) => rank(a) - rank(b))) {
+      const { line, handle } = shown;
+      const y = this.series.priceToCoordinate(this.dragged?.key === key ? this.dragged.price : line.price);
+      const isOutside = y === null || y < 0 || y > height;
+      if (handle !== null) handle.hidden = isOutside;
+      if (isOutside) continue;
+      if (handle !== null) shown.widthPx ||= handle.offsetWidth;
+      const near = placed.filter((each) => Math.abs(each.y - y) < HANDLE_HEIGHT_PX);
+      const wanted = Math.max(0, ...near.map(({ end }) => end + BESIDE_PX));
+      const left = wanted > furthest || rank([key, shown]) < 2 ? 0 : wanted;
+      placed.push({ y, end: left + (handle === null ? labelWidthPx(line.title) : shown.widthPx) });
+      if (handle !== null)
+        handle.style.transform = `translate(${Math.round(-axis - 8 - left)}px, ${Math.round(y) - HANDLE_HEIGHT_PX / 2}px)`;
     }
   };
 }

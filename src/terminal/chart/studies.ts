@@ -17,7 +17,7 @@ import { fixed, short } from "../text/format.ts";
 import { Candles, hasOverlays, type Interval, indexAt, tradedOfDay } from "./candles.ts";
 import { type Plot, plots } from "./chart-state.ts";
 import { type Bar, formulaOf, Run, type Traded, type Values } from "./formulas.ts";
-import { themeColor } from "./theme.ts";
+import { priceFormat, themeColor } from "./theme.ts";
 
 /** Indicators, and mark and index prices, as lines over the candles and in panes below them. Loaded when one is shown. */
 
@@ -141,7 +141,8 @@ class Study {
             color: themeColor("line"),
             lineWidth: 1,
             lineStyle: 2,
-            axisLabelVisible: true,
+            // In a low pane it would lie over the labels of the axis.
+            axisLabelVisible: false,
           });
     }
     return series;
@@ -150,10 +151,7 @@ class Study {
 
 const isOfPrice = (id: IndicatorId): boolean => SHAPES[id].guides === undefined;
 
-const priceFormatOf = (id: IndicatorId) => {
-  const precision = isOfPrice(id) ? priceDecimals.peek() : 2;
-  return { type: "price", precision, minMove: 10 ** -precision } as const;
-};
+const priceFormatOf = (id: IndicatorId) => priceFormat(isOfPrice(id) ? priceDecimals.peek() : 2);
 
 const formatOf =
   (id: IndicatorId): Plot["format"] =>

@@ -1,4 +1,5 @@
 import { ColorType, type IChartApi, type ISeriesApi } from "lightweight-charts";
+import { fixed } from "../text/format.ts";
 import { type Interval, isDaily } from "./candles.ts";
 import { axisLabel, candleTime } from "./times.ts";
 
@@ -7,6 +8,10 @@ import { axisLabel, candleTime } from "./times.ts";
 /** The value of a CSS variable of the theme. */
 export const themeColor = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** Of the axis, written as everywhere else on the page. */
+export const priceFormat = (decimals: number, minMove = 10 ** -decimals) =>
+  ({ type: "custom", formatter: (value: number) => fixed(value, decimals), minMove }) as const;
 
 /** Times in the zone that is shown. */
 export function formats(interval: Interval) {

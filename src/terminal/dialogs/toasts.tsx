@@ -8,8 +8,8 @@ export function Toasts() {
         {announcement.value}
       </p>
       <section class="toasts" aria-label={text.notifications}>
-        {toasts.value.map(({ key, tone, title, detail }) => (
-          <div key={key} class={tone === "plain" ? "toast" : `toast ${tone}`}>
+        {toasts.value.map(({ key, tone, title, detail, isLasting }) => (
+          <div key={key} class={`toast ${tone} ${isLasting === true ? "lasting" : ""}`}>
             <strong>{title}</strong>
             <span>{detail}</span>
             <button type="button" class="icon" aria-label={text.close} onClick={() => dismiss(key)}>

@@ -54,6 +54,9 @@ function leverageOf({ maxLeverage }: Instrument): number | PerpdError {
   return read instanceof PerpdError ? read : Number(read);
 }
 
+/** In percent of the slider, which begins at 1. */
+const filledShare = (leverage: number, most: number): number => (100 * (leverage - 1)) / Math.max(1, most - 1);
+
 async function apply(chosen: Instrument): Promise<void> {
   const before = marginSetting.peek();
   const leverage = leverageOf(chosen);
@@ -115,6 +118,7 @@ function LeverageDialog() {
           step="1"
           aria-label={text.leverageSlider}
           value={leverage instanceof PerpdError ? 1 : leverage}
+          style={{ "--filled": `${leverage instanceof PerpdError ? 0 : filledShare(leverage, chosen.maxLeverage)}%` }}
           onInput={(event) => change(event.currentTarget.value)}
         />
         {!(leverage instanceof PerpdError) && <Changes chosen={chosen} leverage={leverage} />}

@@ -248,6 +248,7 @@ function SizeSlider() {
         aria-valuetext={`${Math.round(percent)} %`}
         disabled={accountClient.value === null}
         value={Math.round(percent)}
+        style={{ "--filled": `${percent}%` }}
         onInput={(event) => void takeShare(Number(event.currentTarget.value))}
       />
       <div class="marks">

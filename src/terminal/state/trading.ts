@@ -5,12 +5,12 @@ import type { Stream } from "../../client/stream.ts";
 import type { CloseRequest, NewOrder, Order, OrderChanges, Position } from "../../client/types.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
-import { words } from "../text/format.ts";
+import { price as showPrice, words } from "../text/format.ts";
 import { localRefusal, nearestOf, refusalText } from "../text/refusals.ts";
 import { accountClient, accountStream, canSend, positions } from "./account.ts";
 import { askFirst } from "./confirmation.ts";
 import { link } from "./connection.ts";
-import { symbol, ticker, tickerOf } from "./markets.ts";
+import { decimalsOfMarket, symbol, ticker, tickerOf } from "./markets.ts";
 import { type Toast, toast } from "./toasts.ts";
 
 export { nearestOf, refusalText };
@@ -209,9 +209,10 @@ export function showOrder(order: Order, key = `order-${order.orderId}`): void {
       ? text.traded(side, filledQuantity, quantity, asset)
       : text.orderStatus(words(type), words(status));
   const at = avgPrice ?? price ?? triggerPrice;
+  const decimals = decimalsOfMarket(symbol).price;
   const detail = [
     order.closePosition ? text.closesPosition(asset) : `${words(side)} ${quantity} ${asset}`,
-    at === null ? "" : `@ ${at}`,
+    at === null ? "" : `@ ${showPrice(at, decimals)}`,
     reason === null ? "" : words(reason),
   ];
   toast({ key, tone: isRefused ? "bad" : "good", title, detail: detail.filter((part) => part !== "").join(" ") });

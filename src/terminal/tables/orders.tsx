@@ -4,7 +4,7 @@ import { messagesOf, openOrders } from "../state/account.ts";
 import { decimalsOfMarket } from "../state/markets.ts";
 import { cancelAll, cancelOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { dayAndClock, price, words } from "../text/format.ts";
+import { dayAndClock, exact, price, words } from "../text/format.ts";
 import { CancelAfter } from "./cancel-after.tsx";
 import { MarketLink, sideCell } from "./cells.tsx";
 import type { HistoryList } from "./history.tsx";
@@ -109,7 +109,7 @@ const CLOSED_COLUMNS: readonly Column<Order>[] = [
   ...[MARKET, SIDE, TYPE, PRICE],
   { title: text.averagePrice, isNumber: true, cell: ({ symbol, avgPrice }) => priceOf(symbol, avgPrice) },
   ...[QUANTITY, TRIGGER],
-  { title: text.fee, isNumber: true, cell: ({ fee }) => fee },
+  { title: text.fee, isNumber: true, cell: ({ fee }) => exact(fee) },
   {
     title: text.status,
     cell: ({ status, reason }) => (

@@ -13,8 +13,11 @@ export function fixed(value: number, decimals: number): string {
     format = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     grouped.set(decimals, format);
   }
-  return format.format(value);
+  return minus(format.format(value));
 }
+
+/** The sign of numbers, as wide as a plus, in the place of a hyphen. */
+const minus = (text: string): string => text.replace("-", "−");
 
 export const price = (value: string | null | undefined, decimals: number): string =>
   value == null ? NONE : fixed(Number(value), decimals);
@@ -24,6 +27,9 @@ export const quantity = (value: string | null | undefined, decimals: number): st
 
 export const usd = (value: string | number | null | undefined): string =>
   value == null ? NONE : fixed(Number(value), 2);
+
+/** To the last digit of USDC, so that amounts below each other are aligned. */
+export const exact = (value: string): string => fixed(Number(value), 6);
 
 /** With a sign: "+1.20", "−3.00", "0.00". */
 export function signed(value: string | number | null | undefined, decimals = 2): string {
@@ -40,7 +46,7 @@ export const percent = (share: string | number | null | undefined, decimals = 2)
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 });
 /** 1234567 → "1.23M" */
 export const short = (value: string | number | null | undefined): string =>
-  value == null ? NONE : compact.format(Number(value));
+  value == null ? NONE : minus(compact.format(Number(value)));
 
 const pad = (value: number): string => String(value).padStart(2, "0");
 

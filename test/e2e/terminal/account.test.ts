@@ -140,7 +140,7 @@ test("equity and profit are a chart and a table, and follow the price", options,
   const chart = page.getByRole("img", { name: /^Equity and PnL: / });
   await shows(chart);
   // Fees and the spread.
-  await shows(page.getByRole("img", { name: /^Equity and PnL: -[1-9]/ }));
+  await shows(page.getByRole("img", { name: /^Equity and PnL: −[1-9]/ }));
   // 0.03 BTC are long, and the mark rises by at least 269.
   await operator.setIndex("BTC-PERP", "65400");
   await shows(page.getByRole("img", { name: /^Equity and PnL: [1-9]/ }));
