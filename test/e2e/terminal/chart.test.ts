@@ -187,6 +187,37 @@ test("the mouse drags a stop, and the scale fits orders that are far away", opti
   tab.assertClean();
 });
 
+test("handles of orders at nearly the same price lie beside each other", options, async () => {
+  await form().getByRole("button", { name: "Limit", exact: true }).click();
+  for (const [price, size] of [
+    ["64980", "0.011"],
+    ["64980.1", "0.012"],
+    ["64980", "0.013"],
+  ] as const) {
+    await form().getByLabel("Price", { exact: true }).fill(price);
+    await form().getByLabel("Size", { exact: true }).fill(size);
+    await form()
+      .getByRole("button", { name: `Buy ${size} BTC`, disabled: false })
+      .click();
+    await shows(chart().getByRole("button", { name: `Limit ${size} BTC`, exact: true }));
+  }
+  const boxes = async () => {
+    const handles = await chart()
+      .getByRole("button", { name: /^Limit 0\.01\d BTC/ })
+      .all();
+    const found = await Promise.all(handles.map((each) => each.boundingBox()));
+    return found.flatMap((box) => box ?? []).sort((a, b) => a.x - b.x);
+  };
+  await until("three handles beside each other", async () => {
+    const [left, middle, right] = await boxes();
+    if (left === undefined || middle === undefined || right === undefined) return false;
+    return left.x + left.width <= middle.x && middle.x + middle.width <= right.x;
+  });
+  await region("Positions and orders").getByRole("button", { name: "Cancel all" }).click();
+  await shows(page.getByText("No open orders."));
+  tab.assertClean();
+});
+
 test("own fills are marked on the chart, and written in its table", options, async () => {
   await form().getByText("Buy / Long", { exact: true }).click();
   await form().getByRole("button", { name: "Market", exact: true }).click();

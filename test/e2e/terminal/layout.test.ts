@@ -196,6 +196,53 @@ test("no panel is too wide for a phone, which would show the whole page smaller"
   await phone.close();
 });
 
+test("a tablet has the trades and all figures of the market", options, async () => {
+  for (const [width, height] of [
+    [1024, 768],
+    [768, 1024],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await assertInWindow(page.getByRole("region", { name: "Trades" }), "the trades");
+    const names = await page.getByRole("banner").getByRole("term").allInnerTexts();
+    assert.ok(names.includes("Open interest") && names.includes("24 h low"), names.join());
+    const { y, height: high } = (await page.getByRole("banner").boundingBox())!;
+    for (const figure of await page.getByRole("banner").getByRole("definition").all()) {
+      await assertInWindow(figure, `${await figure.textContent()} at ${width}`);
+      const box = (await figure.boundingBox())!;
+      assert.ok(box.y + box.height <= y + high, `${await figure.textContent()} is below the head at ${width}`);
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  tab.assertClean();
+});
+
+test("a phone says whether it is connected, and no message lies over the button that sends", options, async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const tabs = page.getByRole("navigation", { name: "Panels" });
+  await tabs.getByRole("button", { name: "Account" }).click();
+  for (const shown of ["Live", "Round trip", "Sequence"]) await assertInWindow(page.getByText(shown).first(), shown);
+  await page.getByRole("banner").getByRole("button", { name: "Try it" }).click();
+  await tabs.getByRole("button", { name: "Trade" }).click();
+  const form = page.getByRole("region", { name: "Place an order" });
+  await form.getByRole("button", { name: "Limit", exact: true }).click();
+  const notices = page.getByRole("region", { name: "Notifications" });
+  for (const price of ["60000", "60001", "60002"]) {
+    await form.getByLabel("Price", { exact: true }).fill(price);
+    await form.getByLabel("Size", { exact: true }).fill("0.01");
+    await form.getByRole("button", { name: "Buy 0.01 BTC", disabled: false }).click();
+    await shows(notices.getByText(`Buy 0.01 BTC @ ${price.slice(0, 2)},${price.slice(2)}.0`));
+  }
+  const lowest = Math.max(
+    ...(await Promise.all((await notices.getByRole("button").all()).map((each) => each.boundingBox()))).map(
+      (box) => (box?.y ?? 0) + (box?.height ?? 0),
+    ),
+  );
+  const { y } = (await form.boundingBox())!;
+  assert.ok(lowest > 0 && lowest <= y, `messages down to ${lowest}, the form from ${y}`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  tab.assertClean();
+});
+
 test("nothing moves while prices do", options, async () => {
   await page.reload();
   await shows(page.getByText("✓ verified"));
