@@ -3,6 +3,7 @@ import { PerpdError } from "../../client/error.ts";
 import type { WithdrawalAddress } from "../../client/types.ts";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
+import { exchangeNow } from "../state/clock.ts";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock } from "../text/format.ts";
 import { firstRefusal } from "../text/refusals.ts";
@@ -59,7 +60,7 @@ export function AddressBook(props: {
           <li key={address}>
             <div>
               <strong>{label}</strong>{" "}
-              {usableAt > Date.now() && (
+              {usableAt > exchangeNow() && (
                 <span class="tag warn">{text.accountDialogs.onHoldUntil(dayAndClock(usableAt))}</span>
               )}
               <code>{address}</code>

@@ -3,6 +3,7 @@ import { PerpdError } from "../../client/error.ts";
 import type { CreatedApiKey, NewApiKey } from "../../client/types.ts";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
+import { exchangeNow } from "../state/clock.ts";
 import { instruments } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { words } from "../text/format.ts";
@@ -58,7 +59,7 @@ function requestOf(typed: typeof EMPTY, permissions: readonly Permission[]): New
     ...(position !== null && { maxPositionNotional: position }),
     ...(order !== null && { maxOrderNotional: order }),
     ...(leverage !== "" && { maxLeverage: Number(leverage) }),
-    ...(typed.days > 0 && { expiresAt: Date.now() + typed.days * DAY_MS }),
+    ...(typed.days > 0 && { expiresAt: exchangeNow() + typed.days * DAY_MS }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Instrument, SparklineList } from "../../client/types.ts";
+import { exchangeNow } from "../state/clock.ts";
 import { publicClient } from "../state/connection.ts";
 import { chooseMarket, instruments, symbol, tickerOf } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
@@ -11,9 +12,9 @@ import { sparkline } from "./sparkline.ts";
 /** The button that names the market, and the list of all markets below it. */
 
 /** In steps of a second. */
-export const nowMs = signal(Date.now());
+export const nowMs = signal(exchangeNow());
 setInterval(() => {
-  nowMs.value = Date.now();
+  nowMs.value = exchangeNow();
 }, 1000);
 
 const isOpen = signal(false);

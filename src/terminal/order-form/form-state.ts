@@ -3,6 +3,7 @@ import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { DryRunOrder, NewOrder } from "../../client/types.ts";
 import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
+import { exchangeNow } from "../state/clock.ts";
 import { askFirst } from "../state/confirmation.ts";
 import { marginSetting } from "../state/leverage.ts";
 import { book } from "../state/market-feed.ts";
@@ -76,7 +77,7 @@ export const built = computed<Built>(() => {
   const chosen = instrument.value;
   if (chosen === null) return { order: null, faults: new Map() };
   const { value } = draft;
-  return buildOrder(value, chosen, marketPrice.peek(), Date.now());
+  return buildOrder(value, chosen, marketPrice.peek(), exchangeNow());
 });
 
 /** Price × quantity at the price that the order has, or would get. */

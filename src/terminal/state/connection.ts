@@ -3,6 +3,7 @@ import { PerpdClient } from "../../client/client.ts";
 import type { PerpdError } from "../../client/error.ts";
 import type { Stream, StreamKey } from "../../client/stream.ts";
 import type { ChannelMessage, ChannelRequest } from "../../client/types.ts";
+import { noteServerTime } from "./clock.ts";
 import { paintNext } from "./frame.ts";
 
 /** The connections to the exchange that served the page, and whether what the page shows is up to date. */
@@ -116,8 +117,10 @@ export class Feed {
     this.isPinging = true;
     this.stream
       .ping()
-      .then(() => {
-        roundTripMs.value = performance.now() - now;
+      .then((serverTime) => {
+        const roundTrip = performance.now() - now;
+        roundTripMs.value = roundTrip;
+        noteServerTime(serverTime, roundTrip);
         this.alive();
         this.nextPingAt = performance.now() + PING_EVERY_MS;
       })

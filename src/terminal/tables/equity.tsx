@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import type { EquityPoint } from "../../client/types.ts";
 import { type Line, LineChart } from "../plots/line-chart.tsx";
 import { accountClient, messagesOf, totalEquity } from "../state/account.ts";
+import { exchangeNow } from "../state/clock.ts";
 import { text } from "../text/catalogue.ts";
 import { dayAndClock, signed, tone, usd } from "../text/format.ts";
 import { refusalText } from "../text/refusals.ts";
@@ -19,7 +20,7 @@ const view = signal<(typeof VIEWS)[number]>("pnl");
 const points = signal<readonly EquityPoint[]>([]);
 const fault = signal<string | null>(null);
 const isLoading = signal(true);
-const nowMs = signal(Date.now());
+const nowMs = signal(exchangeNow());
 /** The range of the points. */
 const asked = signal<EquityRange>("1h");
 const rows = computed(() => worthOf(points.value, asked.value, nowMs.value, totalEquity.peek()));
@@ -27,7 +28,7 @@ const rows = computed(() => worthOf(points.value, asked.value, nowMs.value, tota
 const MOST_POINTS = 1000;
 const queryOf = (chosen: EquityRange) => {
   const { interval, spanMs } = ASKED[chosen];
-  return { interval, ...(spanMs > 0 && { startTime: Date.now() - spanMs }) };
+  return { interval, ...(spanMs > 0 && { startTime: exchangeNow() - spanMs }) };
 };
 
 async function read(): Promise<void> {
@@ -49,7 +50,7 @@ async function read(): Promise<void> {
 /** Reads the range at once, after each deposit or withdrawal, and at the end of each interval. The last point follows each second. */
 function follow(): () => void {
   const second = setInterval(() => {
-    nowMs.value = Date.now();
+    nowMs.value = exchangeNow();
   }, 1000);
   let timer = 0;
   const stop = effect(() => {

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { PerpdClient } from "../../client/client.ts";
 import type { Page } from "../../client/types.ts";
 import { accountClient } from "../state/account.ts";
+import { exchangeNow } from "../state/clock.ts";
 import { text } from "../text/catalogue.ts";
 import { timeZone } from "../text/format.ts";
 import { download } from "./download.ts";
@@ -51,9 +52,9 @@ function readerOf<Row extends object>(
   zone: "local" | "utc",
 ): ReadPage<Row> | null {
   const { symbol, kind } = filter;
-  if (timesOf(filter, zone, Date.now()) === null) return null;
+  if (timesOf(filter, zone, exchangeNow()) === null) return null;
   return (page) => {
-    const query = { ...page, ...(symbol !== "" && { symbol }), ...timesOf(filter, zone, Date.now()) };
+    const query = { ...page, ...(symbol !== "" && { symbol }), ...timesOf(filter, zone, exchangeNow()) };
     return read(client, query, kind === "" ? null : kind);
   };
 }

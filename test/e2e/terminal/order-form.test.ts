@@ -472,6 +472,36 @@ test("Enter without a market, an account or a connection says why nothing is sen
   tab.assertClean();
 });
 
+test("a computer whose clock is hours wrong counts and trades by the exchange's clock", options, async () => {
+  const wrong = await Tab.open(browser, new URL("/", server.url).href, {
+    init: async (opened) => {
+      await watchSockets(opened);
+      await opened.addInitScript({
+        content: "{ const now = Date.now; Date.now = () => now.call(Date) - 7_200_000; }",
+      });
+    },
+  });
+  const late = wrong.page;
+  await late.getByRole("banner").getByRole("button", { name: "Try it" }).click();
+  await late.getByRole("region", { name: "Account" }).getByText("100,000.00 USDC").waitFor();
+  // Funding is due each hour.
+  await late
+    .getByRole("banner")
+    .getByText(/ 00:[0-5]\d:[0-5]\d$/)
+    .waitFor();
+  const place = late.getByRole("region", { name: "Place an order" });
+  await place.getByLabel("Time in force").selectOption("GTD");
+  await place.getByLabel("Good for", { exact: true }).fill("5");
+  await place.getByLabel("Price", { exact: true }).fill("64000");
+  await place.getByLabel("Size", { exact: true }).fill("0.01");
+  await place.getByRole("button", { name: "Buy 0.01 BTC", disabled: false }).click();
+  await late.getByText("Limit order placed").waitFor();
+  const leftMs = Number(sent.findLast(isPlaced)?.params.goodTillDate) - Date.now();
+  assert.ok(Math.abs(leftMs - 300_000) < 20_000, `${leftMs} ms`);
+  wrong.assertClean();
+  await late.close();
+});
+
 interface FocusedElement {
   readonly ariaLabel: string | null;
   readonly labels?: ArrayLike<{ readonly textContent: string }>;
