@@ -10,7 +10,7 @@ import { chooseMarket, instruments, symbol } from "../state/markets.ts";
 import { panel } from "../state/panel.ts";
 import { set, settings } from "../state/settings.ts";
 import { announcement } from "../state/toasts.ts";
-import { cancelAll, closeWhole, reversePosition } from "../state/trading.ts";
+import { askAndClose, cancelAll, reversePosition } from "../state/trading.ts";
 import { chosenTab, TABS } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";
 import { resetPanels } from "./separator.tsx";
@@ -107,7 +107,7 @@ function signedIn(): Command[] {
           {
             title: text.commandClose(open.symbol),
             id: "close",
-            run: () => closeWhole(open.symbol),
+            run: () => askAndClose(open.symbol),
           },
           { title: text.commandReverse(open.symbol), id: "reverse", run: () => reversePosition(open.symbol) },
         ];

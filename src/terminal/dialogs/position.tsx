@@ -4,9 +4,9 @@ import { PerpdError } from "../../client/error.ts";
 import type { NewOrder, Order, Position } from "../../client/types.ts";
 import { openOrders, pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, instruments } from "../state/markets.ts";
-import { amendOrder, cancelOrder, closePosition, isUnknown, placeOrder } from "../state/trading.ts";
+import { amendOrder, cancelOrder, closePart, closeWhole, isUnknown, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { times } from "../text/decimal.ts";
+import { isAbove, times } from "../text/decimal.ts";
 import { price as showPrice, signed } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { Choice } from "./choice.tsx";
@@ -49,18 +49,17 @@ function CloseDialog({ position }: { position: Position }) {
   const [price, setPrice] = useState("");
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const { symbol, size } = position;
-  const step = instruments.value.find((each) => each.symbol === symbol)?.stepSize ?? "0.001";
-  const quantity = share === 100 ? size : times(size, share / 100, step);
+  const market = instruments.value.find((each) => each.symbol === symbol);
+  const part = share === 100 ? size : times(size, share / 100, market?.stepSize ?? "0.001");
+  const quantity = market !== undefined && isAbove(part, market.maxQuantity) ? market.maxQuantity : part;
   const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const limit = priceOf(symbol, "price", price);
     if (limit instanceof PerpdError) return setRefusal(limit);
-    const refused = await closePosition(symbol, {
-      ...(share !== 100 && { quantity }),
-      ...(limit !== "" && { price: limit }),
-    });
+    const isWhole = share === 100 && limit === "";
+    const refused = isWhole ? await closeWhole(symbol) : await closePart(position, quantity, limit);
     setRefusal(refused);
-    // To press again could close the part twice.
+    // The tables show what happened.
     if (refused === null || isUnknown(refused)) close();
   };
   return (

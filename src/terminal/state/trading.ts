@@ -2,7 +2,7 @@ import { computed } from "@preact/signals";
 import type { PerpdClient } from "../../client/client.ts";
 import { isOutcomeUnknown, PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
-import type { CloseRequest, NewOrder, Order, OrderChanges, Position } from "../../client/types.ts";
+import type { NewOrder, Order, OrderChanges, Position } from "../../client/types.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
 import { price as showPrice, words } from "../text/format.ts";
@@ -119,16 +119,21 @@ export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
 export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
-/** Closes a position or a part of it. */
-export const closePosition = (symbol: string, how: CloseRequest): Promise<PerpdError | null> =>
-  attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol, how)));
+const opposite = ({ side }: Position): "BUY" | "SELL" => (side === "SHORT" ? "BUY" : "SELL");
 
-/** The whole position at market, after a question if the person wants to be asked. */
+/** Closes the whole position at market. To do it twice closes no more, and it works when the exchange takes no orders. */
 export const closeWhole = (symbol: string): Promise<PerpdError | null> =>
-  once(`close-${symbol}`, async () => {
-    if (!(await askFirst(text.commandClose(symbol)))) return null;
-    return closePosition(symbol, {});
-  });
+  attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol)));
+
+/** The same, after a question if the person wants to be asked. */
+export const askAndClose = (symbol: string): Promise<PerpdError | null> =>
+  once(`close-${symbol}`, async () => ((await askFirst(text.commandClose(symbol))) ? closeWhole(symbol) : null));
+
+/** Closes a part, or closes at a price. To do it twice would close more, so its outcome is found as that of any order. */
+export const closePart = (position: Position, quantity: string, price: string): Promise<PerpdError | null> => {
+  const order = { symbol: position.symbol, side: opposite(position), quantity, reduceOnly: true };
+  return placeOrder(price === "" ? { ...order, type: "MARKET" } : { ...order, type: "LIMIT", price });
+};
 
 /** Adds `amount` USDC to an isolated position's margin; a negative amount removes it. */
 export const moveMargin = (symbol: string, amount: string, reference: string): Promise<PerpdError | null> =>
@@ -161,8 +166,7 @@ export const reversePosition = (symbol: string): Promise<PerpdError | null> =>
     if (position === undefined) return notSent(text.noPosition(symbol));
     const decimals = decimalsOf(position.size);
     const quantity = fromUnits(2n * toUnits(position.size, decimals), decimals);
-    const side = position.side === "SHORT" ? "BUY" : "SELL";
-    const refused = await placeOrder({ symbol, side, type: "MARKET", quantity });
+    const refused = await placeOrder({ symbol, side: opposite(position), type: "MARKET", quantity });
     if (refused === null) await changeOf(position);
     return refused;
   });

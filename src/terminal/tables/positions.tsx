@@ -2,7 +2,7 @@ import type { Position } from "../../client/types.ts";
 import { guardOf, positionDialog } from "../dialogs/position.tsx";
 import { pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, tickerOf } from "../state/markets.ts";
-import { closeWhole, reversePosition } from "../state/trading.ts";
+import { askAndClose, reversePosition } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
 import { MarketLink } from "./cells.tsx";
@@ -132,7 +132,7 @@ function Actions({ position }: { position: Position }) {
         {text.closePart}
         <span class="hidden"> {symbol}</span>
       </button>
-      <button type="button" class="mini" onClick={() => void closeWhole(symbol)}>
+      <button type="button" class="mini" onClick={() => void askAndClose(symbol)}>
         {text.close}
         <span class="hidden"> {text.atMarketOf(symbol)}</span>
       </button>

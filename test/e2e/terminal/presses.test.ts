@@ -282,34 +282,45 @@ test("a halted market that is shown keeps nobody from protecting a position in a
   tab.assertClean();
 });
 
-test(
-  "a close whose answer is lost is not offered again, and the page says that its outcome is unknown",
-  options,
-  async () => {
-    const lostConnection = /ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection/;
-    await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
-    await dialog().getByText("50%", { exact: true }).click();
-    tab.expected = lostConnection;
+test("a close whose answer is lost is found, and that of a whole position is told as unknown", options, async () => {
+  const lostConnection = /ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection|status of 404/;
+  tab.expected = lostConnection;
+  let requests = 0;
+  const loseAnswerTo = (op: string): void => {
     proxy.toExchange = (message, pair) => {
-      if (!message.includes('"position.close"')) return message;
+      if (!message.includes(`"op":"${op}"`) || message.includes('"dryRun"')) return message;
+      requests++;
       pair.isMute = true;
       setTimeout(() => proxy.cut(), 100);
       return message;
     };
-    await dialog().getByRole("button", { name: "Close 50%" }).click();
-    await shows(notice("Outcome unknown"));
-    await hides(dialog());
-    assert.equal(await notice("Refused").count(), 0);
-    proxy.heal();
-    await shows(rows("Positions").filter({ hasText: "ETH-PERP" }).getByRole("cell", { name: "0.5 ETH", exact: true }));
-    await shows(page.getByText("Live", { exact: true }));
-    // It stays until the person has seen it.
-    await page.waitForTimeout(7_000);
-    assert.equal(await notice("Outcome unknown").count(), 1);
-    await region("Notifications").getByRole("button", { name: "Close" }).first().click();
-    tab.assertClean();
-  },
-);
+  };
+  await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
+  await dialog().getByText("50%", { exact: true }).click();
+  loseAnswerTo("order.place");
+  await dialog().getByRole("button", { name: "Close 50%" }).click();
+  await shows(notice("Sold 0.5 ETH"));
+  await hides(dialog());
+  assert.deepEqual([requests, await sizeOf("ETH-PERP")], [1, "0.5"]);
+  proxy.heal();
+  await shows(rows("Positions").filter({ hasText: "ETH-PERP" }).getByRole("cell", { name: "0.5 ETH", exact: true }));
+  await shows(page.getByText("Live", { exact: true }));
+
+  loseAnswerTo("position.close");
+  await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
+  await dialog().getByRole("button", { name: "Close 100%" }).click();
+  await shows(notice("Outcome unknown"));
+  await hides(dialog());
+  assert.equal(await notice("Refused").count(), 0);
+  proxy.heal();
+  await hides(rows("Positions").filter({ hasText: "ETH-PERP" }));
+  await shows(page.getByText("Live", { exact: true }));
+  // It stays until the person has seen it.
+  await page.waitForTimeout(7_000);
+  assert.equal(await notice("Outcome unknown").count(), 1);
+  await region("Notifications").getByRole("button", { name: "Close" }).first().click();
+  tab.assertClean();
+});
 
 test(
   "a session that ends in the middle of an order leaves neither a failure nor an account behind",
