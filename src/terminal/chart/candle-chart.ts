@@ -134,6 +134,18 @@ const priceOf = (candle: Kline) => ({
   close: Number(candle.close),
 });
 
+const RIGHT_OFFSET = 8;
+const MOST_AT_FIRST = 120;
+const LEAST_AT_FIRST = 30;
+/** Less and a candle has no body that can be seen. */
+const CANDLE_WIDTH_PX = 6;
+
+/** How many candles a chart shows at first: as many as there are, as far as they have room. Before it is laid out: few. */
+function shownAtFirst(count: number, widthPx: number): number {
+  const most = Math.min(MOST_AT_FIRST, Math.floor(widthPx / CANDLE_WIDTH_PX) - RIGHT_OFFSET);
+  return Math.max(LEAST_AT_FIRST, Math.min(count, most));
+}
+
 function follow(chart: IChartApi, { prices, volumes }: Series, name: string, interval: Interval): () => void {
   isLoading.value = true;
   fault.value = null;
@@ -163,7 +175,9 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
       show();
       isLoading.value = false;
       fault.value = null;
-      if (isFirst) chart.timeScale().setVisibleLogicalRange({ from: all.length - 120, to: all.length + 8 });
+      if (!isFirst) return;
+      const shown = shownAtFirst(all.length, chart.timeScale().width());
+      chart.timeScale().setVisibleLogicalRange({ from: all.length - shown, to: all.length + RIGHT_OFFSET });
     },
     onUpdate(candle) {
       changed.set(candle.openTime, candle);
