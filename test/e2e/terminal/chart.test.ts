@@ -240,6 +240,8 @@ test("own fills are marked on the chart, and written in its table", options, asy
   // The right half, where the newest candle is: messages come and go at the left.
   const clip = { x: x + width / 2, y, width: width / 2, height };
   const picture = async (): Promise<string> => {
+    // From the chart out of it: a dialog that closes above it leaves a crosshair behind.
+    await page.mouse.move(x + 20, y + height / 2);
     await page.mouse.move(0, 0);
     return (await page.screenshot({ clip })).toString("base64");
   };
