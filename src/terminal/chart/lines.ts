@@ -153,6 +153,8 @@ export class ChartLines {
     handle.type = "button";
     handle.className = "handle";
     handle.title = text.dragHint;
+    // Until the price scale has room for its line.
+    handle.hidden = true;
     let startY: number | null = null;
     handle.addEventListener("pointerdown", (event) => {
       handle.setPointerCapture(event.pointerId);
@@ -260,7 +262,11 @@ export class ChartLines {
       handle === null ? 0 : this.dragged?.key === key ? 1 : 2;
     for (const [key, shown] of [...this.shown].sort((a, b) => rank(a) - rank(b))) {
       const { line, handle } = shown;
-      const y = this.series.priceToCoordinate(this.dragged?.key === key ? this.dragged.price : line.price);
+      const isMoved = this.dragged?.key === key;
+      const at = this.series.priceToCoordinate(isMoved ? (this.dragged?.price ?? line.price) : line.price);
+      // One that is used waits at the edge of the view: hidden, it would lose the focus, and a move would be given up.
+      const isUsed = isMoved || (handle !== null && handle === document.activeElement);
+      const y = isUsed && at !== null ? Math.max(0, Math.min(height, at)) : at;
       const isOutside = y === null || y < 0 || y > height;
       if (handle !== null) handle.hidden = isOutside;
       if (isOutside) continue;

@@ -145,10 +145,17 @@ test("the keyboard reads candles, opens an order at the crosshair, and moves its
   const orders = page.getByRole("table", { name: "Open orders" });
   await shows(orders.getByRole("cell", { name: "65,100.0 Mark" }));
   const handle = chart().getByRole("button", { name: /^Stop market 0\.01 BTC/ });
+  await shows(handle);
   await handle.focus();
   // Moved and given up, moved and taken.
   await keyboard.press("PageUp");
   await shows(chart().getByRole("button", { name: "Stop market 0.01 BTC → 65,110.0" }));
+  // Out of view the handle waits at the edge, and keeps the focus.
+  for (let i = 0; i < 9; i++) await keyboard.press("PageUp");
+  await page
+    .locator(":focus")
+    .and(chart().getByRole("button", { name: "Stop market 0.01 BTC → 65,200.0" }))
+    .waitFor();
   await keyboard.press("Escape");
   await shows(chart().getByRole("button", { name: "Stop market 0.01 BTC", exact: true }));
   await keyboard.press("Shift+ArrowDown");
