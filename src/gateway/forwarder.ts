@@ -111,7 +111,13 @@ function admitForeign(call: Call): void {
   if (call.method !== "OPTIONS") allowAnyOrigin(call);
 }
 
-/** The gateway has checked the origin. A signature covers method, target and body, which stay as they are. */
+/** Other bytes cannot be sent. No header that is passed on has any: a bearer's token, for example, is ASCII. */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+/**
+ * The gateway has checked the origin. A signature covers method, target and body, which stay as they are. Throws BAD_REQUEST
+ * for a header that no request can have: it must not look like a leader that does not answer.
+ */
 function requestOf(call: Call): UpstreamRequest {
   const given = {
     Authorization: call.authorization,
@@ -122,6 +128,9 @@ function requestOf(call: Call): UpstreamRequest {
     "Accept-Encoding": call.acceptEncoding,
     "If-None-Match": call.ifNoneMatch,
   };
+  for (const [name, value] of Object.entries(given))
+    if (!HEADER_VALUE.test(value))
+      throw new ApiError("BAD_REQUEST", { message: `The header ${name} must be printable ASCII.` });
   return {
     method: call.method,
     target: call.target,

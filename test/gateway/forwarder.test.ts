@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Forwarder } from "../../src/gateway/forwarder.ts";
-import { NotSentError, type UpstreamAnswer, type UpstreamRequest } from "../../src/gateway/upstream-request.ts";
+import { NotSentError, sendUpstream, type UpstreamAnswer, type UpstreamRequest } from "../../src/gateway/upstream-request.ts";
 import { Upstreams } from "../../src/gateway/upstreams.ts";
 import { fakeCall } from "../front/support/fake-call.ts";
 
@@ -122,6 +122,34 @@ test("an error of the leader is its answer, and is not asked of another process"
   const processes = new Processes({ [A]: 1, [B]: 0 }, { [A]: async () => answer(503, { code: "OVERLOADED" }) });
   const response = await processes.forward("POST", "/v1/orders");
   assert.deepEqual([response.status, response.json.code, processes.calls.length], [503, "OVERLOADED", 1]);
+});
+
+test("a header that cannot be sent is the client's fault: the leader is not left for it", async () => {
+  const { upstreams } = new Processes({ [A]: 1 }, {});
+  let sent = 0;
+  const forwarder = new Forwarder({
+    upstreams,
+    send: (url, request) => {
+      sent++;
+      return sendUpstream(url, request);
+    },
+    log: { error: () => {} },
+  });
+  for (const method of ["GET", "POST"])
+    for (const header of ["authorization", "apiKey", "signature", "acceptEncoding", "ifNoneMatch"])
+      for (const value of ["\u2603", "a\x7f", "\u00e9"]) {
+        await upstreams.find(performance.now() + 100);
+        const { call, response } = fakeCall(method, "/v1/orders");
+        Object.assign(call, { [header]: value });
+        try {
+          forwarder.forward(call);
+        } catch (thrown) {
+          call.fail(thrown, { error: () => {} });
+        }
+        while (!call.done) await new Promise((resolve) => setImmediate(resolve));
+        assert.deepEqual([response.status, response.json.code, sent], [400, "BAD_REQUEST", 0], `${method} ${header}`);
+        assert.deepEqual([upstreams.leader, forwarder.inFlight], [A, 0]);
+      }
 });
 
 test("without a leader a call is refused, and nothing was sent", async () => {
