@@ -48,9 +48,10 @@ export class LeaseKeeper {
       }
       // Perhaps the answer to an earlier update was lost. That one does not count: standbys have seen it a while ago.
       const there = await this.store.read();
-      if (there === null || there.entry.node !== this.entry.node || there.entry.epoch !== this.entry.epoch)
+      if (there !== null && (there.entry.node !== this.entry.node || there.entry.epoch !== this.entry.epoch))
         return false;
-      this.revision = there.revision;
+      // Without an entry nobody has taken it: somebody has deleted it.
+      this.revision = there?.revision ?? 0;
     }
   }
 }

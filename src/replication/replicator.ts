@@ -198,7 +198,8 @@ export class Replicator {
     const found = await lease.read();
     if (found === null) {
       this.freeRevision = 0;
-      return mayBegin;
+      // An exchange that was led has lost it. Its leader may answer reads until the end of the lease that it had.
+      return this.reader.epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
     }
     const { entry, revision } = found;
     if (entry.instruments !== settings.instruments)

@@ -49,3 +49,17 @@ test("after a lost answer a renewal counts only when standbys can see a new revi
   assert.equal(await keeper.renew(), true);
   assert.ok(store.revision > before);
 });
+
+test("a leader makes its entry again if somebody has deleted it, and not if another one leads", async () => {
+  const store = new MemoryLease();
+  const keeper = keeperOf(store, "a", 1);
+  await keeper.take();
+  await keeper.renew();
+  store.delete();
+  assert.equal(await keeper.renew(), true);
+  assert.equal(store.entry?.node, "a");
+  store.delete();
+  assert.equal(await keeperOf(store, "b", 2).take(), true);
+  assert.equal(await keeper.renew(), false);
+  assert.equal(store.entry?.node, "b");
+});

@@ -72,14 +72,15 @@ interface Parts {
   readonly lease?: MemoryLease;
   readonly journal?: MemoryJournal;
   readonly mode?: "sync" | "async";
+  readonly mayBegin?: boolean;
 }
 
 /** A replicator in a time that passes whenever it waits. `lost`: what it reports. */
 function open({ stream = new MemoryStream(), lease = new MemoryLease(), mode = "sync", ...parts }: Parts) {
-  const { journal = new MemoryJournal(0) } = parts;
+  const { journal = new MemoryJournal(0), mayBegin = true } = parts;
   let nowMs = 0;
   const lost: [number, number][] = [];
-  const state = { isLeading: false };
+  const state = { isLeading: false, ledAtMs: 0 };
   const sleep = (ms: number): Promise<void> => {
     nowMs += ms;
     return new Promise((resolve) => setImmediate(resolve));
@@ -87,11 +88,12 @@ function open({ stream = new MemoryStream(), lease = new MemoryLease(), mode = "
   stream.wait = sleep;
   const options: ReplicatorOptions = {
     settings: { exchangeId: EXCHANGE, url: "me", instruments: "", mode },
-    ...{ stream, lease, local: journal, mayBegin: true, retentionMs: 0, sleep },
+    ...{ stream, lease, local: journal, mayBegin, retentionMs: 0, sleep },
     monotonicMs: () => nowMs,
     wallMs: () => 1000,
     onLeading: () => {
       state.isLeading = true;
+      state.ledAtMs = nowMs;
     },
     onFollowing: () => {},
     onSilence: () => {},
@@ -188,4 +190,26 @@ test("a new leader compares the stream with what the one before had answered", a
     await ended;
     assert.deepEqual(lost, expected, `${mode} ${sequence}`);
   }
+});
+
+test("a lease that is gone counts as one that stands still, when the exchange was led before", async () => {
+  for (const mayBegin of [true, false]) {
+    const lease = new MemoryLease();
+    // Nobody sees it again.
+    lease.read = async () => null;
+    const { state, journal, ended } = open({
+      ...{ stream: new MemoryStream([batchOf(1, 4)]), lease, mayBegin, journal: new MemoryJournal(4) },
+    });
+    await until("the leader", () => state.isLeading);
+    // The leader before may have answered reads until the end of its lease.
+    assert.ok(state.ledAtMs >= 1000, String(state.ledAtMs));
+    journal.stop();
+    await ended;
+  }
+  const empty = open({ lease: new MemoryLease(), mayBegin: false });
+  for (let i = 0; i < 100; i++) await empty.journal.waitForMore();
+  assert.equal(empty.state.isLeading, false);
+  empty.journal.stop();
+  await empty.ended;
+  assert.equal(empty.stream.appends, 0);
 });

@@ -77,6 +77,10 @@ export class MemoryLease implements LeaseStore {
   revision = 0;
   losesAnswers = 0;
 
+  delete(): void {
+    this.entry = null;
+  }
+
   async read(): Promise<{ entry: LeaseEntry; revision: number } | null> {
     return this.entry === null ? null : { entry: this.entry, revision: this.revision };
   }
@@ -86,7 +90,7 @@ export class MemoryLease implements LeaseStore {
 
   async update(entry: LeaseEntry, revision: number): Promise<number | null> {
     await this.delay();
-    if (revision !== this.revision) return null;
+    if (revision !== (this.entry === null ? 0 : this.revision)) return null;
     this.entry = entry;
     this.revision++;
     if (this.losesAnswers-- > 0) throw new UnknownOutcomeError("timeout");

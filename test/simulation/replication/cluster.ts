@@ -247,7 +247,9 @@ class Cluster {
       });
     } else if (dice < 0.85) {
       counts.serverCrashes++;
-      if (random.next() < 0.2) server.isFull = true;
+      const kind = random.next();
+      if (kind < 0.2) server.isFull = true;
+      else if (kind < 0.3) server.lease = null;
       else server.crash();
       world.after(random.pick([100, 1000, 2500]) * random.next(), () => {
         server.isUp = true;
