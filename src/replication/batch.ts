@@ -33,19 +33,22 @@ export class StreamFault extends Error {
 const HEADER = "Perpd-Batch";
 const FORMAT_VERSION = 1;
 
-/** The name of the header, and its value: format, exchange, epoch, node, first, last, part, parts, crc32 of the bytes. */
+/** The name of the header, and its value: format, exchange, epoch, node, first, last, part, parts, crc32 of these and the bytes. */
 export function headerOf({ exchangeId, epoch, node, first, last, part, parts, bytes }: Batch): [string, string] {
-  return [HEADER, [FORMAT_VERSION, exchangeId, epoch, node, first, last, part, parts, crc32(bytes)].join(" ")];
+  const fields = [FORMAT_VERSION, exchangeId, epoch, node, first, last, part, parts].join(" ");
+  return [HEADER, `${fields} ${crc32(bytes, crc32(fields))}`];
 }
 
 /** `value`: of the header named HEADER; "" = there is none. Throws StreamFault if it does not fit the bytes. */
 export function parseBatch(place: number, header: (name: string) => string, bytes: Uint8Array): PlacedBatch {
-  const fields = header(HEADER).split(" ");
+  const text = header(HEADER);
+  const fields = text.split(" ");
   const fault = (why: string): StreamFault => new StreamFault(`message ${place} of the stream ${why}`);
   if (fields[0] === "") throw fault("was not written by perpd: is this the right stream?");
   if (Number(fields[0]) > FORMAT_VERSION) throw fault(`has format ${fields[0]}: this program is too old for it`);
   const [, exchangeId, epoch, node, first, last, part, parts, crc] = fields;
-  if (fields.length !== 9 || Number(crc) !== crc32(bytes)) throw fault("is damaged: its checksum is wrong");
+  const known = crc32(text.slice(0, text.lastIndexOf(" ")));
+  if (fields.length !== 9 || Number(crc) !== crc32(bytes, known)) throw fault("is damaged: its checksum is wrong");
   return {
     ...{ place, exchangeId, node, bytes },
     epoch: Number(epoch),

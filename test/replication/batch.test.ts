@@ -31,6 +31,10 @@ test("a damaged or foreign message is named with its place and the reason", () =
     [value, BATCH.bytes.subarray(1), /damaged/],
     [value, BATCH.bytes.map((byte, i) => (i === 60 ? byte ^ 1 : byte)), /damaged/],
   ];
+  // Any digit of the header, the epoch and the sequences included: a higher epoch would hide all that follows.
+  for (let at = 2; at < value.length; at++)
+    if (/\d/.test(value[at] as string))
+      cases.push([value.slice(0, at) + ((Number(value[at]) + 1) % 10) + value.slice(at + 1), BATCH.bytes, /damaged/]);
   for (const [text, bytes, message] of cases)
     assert.throws(() => parseBatch(3, header(text), bytes), { name: StreamFault.name, message });
 });
