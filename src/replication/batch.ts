@@ -32,6 +32,7 @@ export class StreamFault extends Error {
 
 const HEADER = "Perpd-Batch";
 const FORMAT_VERSION = 1;
+const LOST = 'If another start says the same, the stream is lost: see "Tasks" in docs/operating/replication.md';
 
 /** The name of the header, and its value: format, exchange, epoch, node, first, last, part, parts, crc32 of these and the bytes. */
 export function headerOf({ exchangeId, epoch, node, first, last, part, parts, bytes }: Batch): [string, string] {
@@ -44,11 +45,12 @@ export function parseBatch(place: number, header: (name: string) => string, byte
   const text = header(HEADER);
   const fields = text.split(" ");
   const fault = (why: string): StreamFault => new StreamFault(`message ${place} of the stream ${why}`);
-  if (fields[0] === "") throw fault("was not written by perpd: is this the right stream?");
+  if (fields[0] === "") throw fault(`was not written by perpd: is this the right stream? ${LOST}`);
   if (Number(fields[0]) > FORMAT_VERSION) throw fault(`has format ${fields[0]}: this program is too old for it`);
   const [, exchangeId, epoch, node, first, last, part, parts, crc] = fields;
   const known = crc32(text.slice(0, text.lastIndexOf(" ")));
-  if (fields.length !== 9 || Number(crc) !== crc32(bytes, known)) throw fault("is damaged: its checksum is wrong");
+  if (fields.length !== 9 || Number(crc) !== crc32(bytes, known))
+    throw fault(`is damaged: its checksum is wrong. ${LOST}`);
   return {
     ...{ place, exchangeId, node, bytes },
     epoch: Number(epoch),

@@ -20,7 +20,9 @@ export const LEASE_VALID_MS = 750;
 const POLL_MS = 20;
 const RETRY_MS = 50;
 /** A follower that finds nothing to read asks at this interval whether that is true. */
-const GAP_CHECK_MS = 5000;
+const CHECK_END_MS = 250;
+/** A replica of the stream that lags for longer is worth a word. */
+const MAX_REPLICA_LAG_MS = 5000;
 const PURGE_INTERVAL_MS = 600_000;
 /** Records are collected into messages of about this size. */
 const TARGET_BYTES = 256 * 1024;
@@ -106,6 +108,8 @@ export class Replicator {
   private answeredBefore = 0;
   private lookedAtMs = Number.NEGATIVE_INFINITY;
   private checkedAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when the stream has had a message that could not be read; Infinity = it has none. */
+  private behindSinceMs = Number.POSITIVE_INFINITY;
   /** Time in the log never goes back, even when the machine's clock does. */
   private lastRecordMs = 0;
   private epoch = 0;
@@ -129,17 +133,13 @@ export class Replicator {
 
   /** Applies the stream until this process leads. Returns null when the process stops. */
   private async follow(): Promise<Publisher | null> {
-    const { local, stream, sleep, monotonicMs } = this.options;
+    const { local, stream, sleep } = this.options;
     await this.begin();
     while (!local.isStopping) {
       const { mayFollow } = local;
-      const askedAtMs = monotonicMs();
       const step = mayFollow ? await this.quietly(() => this.reader.read(this.deliver)) : false;
       if (step === true) continue;
-      if (step === false && mayFollow) {
-        local.readWhole(askedAtMs);
-        await this.quietly(() => this.checkNext());
-      }
+      if (step === false && mayFollow) await this.quietly(() => this.checkEnd());
       const mayClaim = step === false && (await this.quietly(() => this.mayClaim())) === true;
       const publisher = mayClaim && mayFollow ? await this.claim() : null;
       if (publisher !== null) return publisher;
@@ -177,16 +177,27 @@ export class Replicator {
     await local.deliver(record, sequence);
   };
 
-  /** The next message may be gone: the stream purges what is old. Then another one may go on, or this folder is too old. */
-  private async checkNext(): Promise<void> {
-    const { stream, monotonicMs } = this.options;
+  /**
+   * Asks where the stream ends. The answer to a read does not say it: a replica that is cut off from the others knows of nothing
+   * more. The next message may also be gone, since the stream purges what is old: then another one may go on.
+   */
+  private async checkEnd(): Promise<void> {
+    const { stream, local, monotonicMs } = this.options;
     const { reader } = this;
-    if (monotonicMs() - this.checkedAtMs < GAP_CHECK_MS) return;
-    this.checkedAtMs = monotonicMs();
+    const nowMs = monotonicMs();
+    if (nowMs - this.checkedAtMs < CHECK_END_MS) return;
+    this.checkedAtMs = nowMs;
     const { first, last } = await stream.bounds();
-    if (last <= reader.place || (await reader.read(this.deliver))) return;
+    const isWhole = last <= reader.place;
+    if (isWhole) local.readWhole(nowMs);
+    if (isWhole || (await reader.read(this.deliver))) {
+      this.behindSinceMs = Number.POSITIVE_INFINITY;
+      return;
+    }
     if (first > reader.place + 1) return this.begin();
-    throw new UnknownOutcomeError(`message ${reader.place + 1} of the stream cannot be read yet`);
+    this.behindSinceMs = Math.min(this.behindSinceMs, nowMs);
+    if (nowMs - this.behindSinceMs > MAX_REPLICA_LAG_MS)
+      throw new UnknownOutcomeError(`message ${reader.place + 1} of the stream cannot be read yet`);
   }
 
   /** Looks at the lease at its interval. */

@@ -16,6 +16,7 @@ import { packSymbolPage, readSymbolPage, type SymbolPage } from "../../src/front
 import { Follower } from "../../src/gateway/follower.ts";
 import { StreamFault } from "../../src/replication/batch.ts";
 import { encodeLeaderBegan } from "../../src/replication/leader-began.ts";
+import { UnknownOutcomeError } from "../../src/replication/stream.ts";
 import { seal } from "../../src/store/log/log-record.ts";
 import { encodeMessage, maxMessageBytes } from "../../src/wire/codec.ts";
 import * as record from "../../src/wire/record.ts";
@@ -191,6 +192,41 @@ test("a follower that has fallen behind what the stream holds says so", async ()
   for (let i = 0; i < 20; i++) leader.act(random);
   await leader.stream.purgeThrough(30);
   await assert.rejects(leader.follower(pages).begin(), StreamFault);
+});
+
+test("without word from the server that knows the end of the stream, market data grows old", async () => {
+  const leader = await Leader.open();
+  leader.publish(1, make(OrderPlaced, { side: BUY, priceTicks: 100, quantityLots: 5, rests: 1 }));
+  const pages = [1, 2].map((id) => leader.page(id));
+  let nowMs = 0;
+  const wait = (ms: number): Promise<void> => {
+    nowMs += ms;
+    return new Promise((resolve) => setImmediate(resolve));
+  };
+  const { stream } = leader;
+  stream.wait = wait;
+  const clocks = { now: () => leader.engine.time, monotonicMs: () => nowMs, sleep: wait };
+  const follower = new Follower({ ...{ pages, stream, onEpoch: () => {} }, ...clocks });
+  await follower.begin();
+  const running = follower.run();
+  const ages: number[] = [];
+  const pass = async (ms: number): Promise<void> => {
+    for (const endMs = nowMs + ms; nowMs < endMs; ) await new Promise((resolve) => setImmediate(resolve));
+    ages.push(nowMs - follower.heardAtMs);
+  };
+  await pass(5000);
+  // A replica that is cut off from the others says that there is no more.
+  stream.readableThrough = 1;
+  leader.publish(2, make(IndexWentStale));
+  await pass(5000);
+  stream.bounds = async () => {
+    throw new UnknownOutcomeError("timeout");
+  };
+  await pass(5000);
+  follower.stop();
+  await running;
+  const [fresh = 0, behind = 0, silent = 0] = ages;
+  assert.ok(fresh <= 600 && behind >= 4000 && silent >= 9000, JSON.stringify(ages));
 });
 
 test("a take-over after the state is followed; one that lost a part of the state is a fault", async () => {

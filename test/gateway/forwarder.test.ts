@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Forwarder } from "../../src/gateway/forwarder.ts";
-import { NotSentError, sendUpstream, type UpstreamAnswer, type UpstreamRequest } from "../../src/gateway/upstream-request.ts";
+import {
+  NotSentError,
+  sendUpstream,
+  type UpstreamAnswer,
+  type UpstreamRequest,
+} from "../../src/gateway/upstream-request.ts";
 import { Upstreams } from "../../src/gateway/upstreams.ts";
 import { fakeCall } from "../front/support/fake-call.ts";
 

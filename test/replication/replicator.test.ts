@@ -30,7 +30,11 @@ class MemoryJournal implements LocalSide {
     this.last += count;
   }
 
-  readWhole(): void {}
+  wholeAtMs = -1;
+
+  readWhole(atMs: number): void {
+    this.wholeAtMs = atMs;
+  }
   publishable = () => this.last;
   released = () => (this.isAsync ? this.last : Math.min(this.last, this.inStream));
 
@@ -212,4 +216,24 @@ test("a lease that is gone counts as one that stands still, when the exchange wa
   empty.journal.stop();
   await empty.ended;
   assert.equal(empty.stream.appends, 0);
+});
+
+test("a standby knows that it has all of the stream only from the server that knows the end", async () => {
+  const lease = new MemoryLease();
+  lease.entry = leaseOf("leader", 1);
+  // Its leader renews it before each look.
+  lease.read = async () => ({ entry: leaseOf("leader", 1), revision: ++lease.revision });
+  const { stream, journal, ended } = open({ stream: new MemoryStream([batchOf(1, 4)]), lease, mayBegin: false });
+  await until("all of the stream", () => journal.wholeAtMs >= 0);
+  // A replica of the stream that is cut off from the others says that there is no more.
+  stream.readableThrough = 1;
+  stream.add(batchOf(5, 5));
+  const { wholeAtMs } = journal;
+  for (let i = 0; i < 2000; i++) await journal.waitForMore();
+  assert.equal(journal.wholeAtMs, wholeAtMs);
+  stream.bounds = noAnswer;
+  for (let i = 0; i < 2000; i++) await journal.waitForMore();
+  assert.deepEqual([journal.wholeAtMs, journal.released()], [wholeAtMs, 4]);
+  journal.stop();
+  await ended;
 });
