@@ -46,16 +46,19 @@ export interface ReplicationServer {
   close(): Promise<void>;
 }
 
+/** What a missing stream means to the one who opens it: "new", it may be made; "lost", it was there; "awaited", a leader makes it. */
+export type MissingStream = "new" | "lost" | "awaited";
+
 /**
- * Connects, and makes the stream and the lease if they are missing and `mayCreate`. Throws StreamFault with the reason and
- * what to do: wrong credentials, a missing stream, one of other properties. Throws UnknownOutcomeError while no server answers.
+ * Connects, and makes the lease if it is missing, and the stream if it is missing and "new". Throws StreamFault with the reason
+ * and what to do: wrong credentials, a missing stream, one of other properties. Throws UnknownOutcomeError while no server answers.
  */
-export async function openServer(settings: ServerSettings, mayCreate: boolean): Promise<ReplicationServer> {
+export async function openServer(settings: ServerSettings, missing: MissingStream): Promise<ReplicationServer> {
   const uncheckedMonitors = await requireSync(settings);
   const connection = await connectOrExplain(settings);
   try {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
-    const isNew = await openStream(manager, settings, mayCreate);
+    const isNew = await openStream(manager, settings, missing);
     const kv = await new Kvm(connection).create(`${settings.stream}-lease`, {
       history: 1,
       replicas: settings.replicas,
@@ -160,7 +163,7 @@ function explained(error: Error, why: string): Error {
 type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
 
 /** Returns whether it has made the stream. */
-async function openStream(manager: Manager, settings: ServerSettings, mayCreate: boolean): Promise<boolean> {
+async function openStream(manager: Manager, settings: ServerSettings, missing: MissingStream): Promise<boolean> {
   const { stream, replicas, exchangeId, mode } = settings;
   let config: StreamConfig;
   let isNew = false;
@@ -168,7 +171,11 @@ async function openStream(manager: Manager, settings: ServerSettings, mayCreate:
     ({ config } = await manager.streams.info(stream));
   } catch (error) {
     if ((error as JetStreamApiError).code !== STREAM_NOT_FOUND) throw error;
-    if (!mayCreate)
+    if (missing === "awaited")
+      throw new StreamFault(
+        `there is no stream ${stream} on the NATS server: start the leader first, or set replicate and replicateStream to those of the leader`,
+      );
+    if (missing === "lost")
       throw new StreamFault(
         `the stream ${stream} does not exist on the NATS server, but this folder says that it did: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, remove replication.json from it and start it as the leader`,
       );

@@ -60,7 +60,8 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
   const post = (message: ReplicatorMessage): void => port.postMessage(message);
   const onSilence = (reason: string): void => post({ silent: reason });
   const marker = readMarker(dataDir);
-  const server = await untilAnswered(() => openServer(settings, mayBegin && marker === null), onSilence);
+  const missing = marker !== null ? "lost" : mayBegin ? "new" : "awaited";
+  const server = await untilAnswered(() => openServer(settings, missing), onSilence);
   const { stream, lease, uncheckedMonitors } = server;
   if (uncheckedMonitors.length > 0) post({ unchecked: uncheckedMonitors });
   const wasReplicated = marker !== null;

@@ -168,6 +168,8 @@ export const stepDownRoute = (context: Context): Route =>
     errors: errorsIn("STEP_DOWN"),
     handle({ call, body }) {
       if (isFollower(context.engine)) throw notLeader(context.engine);
+      // It has just taken over, or ends already.
+      if (!context.isReady()) throw new ApiError("NOT_READY");
       const { replication } = context.engine;
       const { epoch = 0, standbys = [] } = replication ?? {};
       const isReady = standbys.some(({ lagTransactions }) => lagTransactions <= MAX_LAG_TRANSACTIONS);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { StreamFault } from "../../../src/replication/batch.ts";
-import { openServer, type ServerSettings } from "../../../src/replication/nats.ts";
+import { type MissingStream, openServer, type ServerSettings } from "../../../src/replication/nats.ts";
 import { Publisher } from "../../../src/replication/publisher.ts";
 import { requireSync, requireSyncLater } from "../../../src/replication/server-sync.ts";
 import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
@@ -39,8 +39,8 @@ function write(name: string, text: string): string {
   return fileOf(name);
 }
 
-const refuses = (changes: Partial<ServerSettings>, message: RegExp, mayCreate = false): Promise<void> =>
-  assert.rejects(openServer({ ...settings, ...changes }, mayCreate), { name: StreamFault.name, message });
+const refuses = (changes: Partial<ServerSettings>, message: RegExp, missing: MissingStream = "lost"): Promise<void> =>
+  assert.rejects(openServer({ ...settings, ...changes }, missing), { name: StreamFault.name, message });
 
 async function readAll(stream: BatchStream): Promise<number[]> {
   const reader = new StreamReader(stream, EXCHANGE, 1);
@@ -71,8 +71,9 @@ after(() => nats?.dispose());
 
 test("TLS with a client certificate, a credentials file and the least permissions are enough", options, async () => {
   await refuses({}, /the stream perpd does not exist on the NATS server/);
-  const server = await openServer(settings, true);
-  const other = await openServer(settings, false);
+  await refuses({}, /no stream perpd on the NATS server: start the leader first/, "awaited");
+  const server = await openServer(settings, "new");
+  const other = await openServer(settings, "lost");
   try {
     assert.equal(await server.stream.append(batchOf(1, 2), 0), true);
     assert.equal(await server.stream.append(batchOf(1, 2), 0), false);
@@ -119,20 +120,20 @@ test("streams of another mode, another exchange or another program are refused",
   const credentialsFile = write("all.creds", accounts.credentials());
   const all = { ...settings, credentialsFile };
   const lease = { ...all, stream: "KV_perpd-lease" };
-  await assert.rejects(openServer(lease, true), /exists and was not made by perpd; set replicateStream/);
+  await assert.rejects(openServer(lease, "new"), /exists and was not made by perpd; set replicateStream/);
   // A new stream has nothing to do with the lease of one that was deleted.
-  const first = await openServer({ ...all, stream: "again" }, true);
+  const first = await openServer({ ...all, stream: "again" }, "new");
   await first.lease.update(leaseOf("a", 7), 0);
   await first.close();
   await nats.loseStream("again");
-  const second = await openServer({ ...all, stream: "again" }, true);
+  const second = await openServer({ ...all, stream: "again" }, "new");
   assert.equal(await second.lease.read(), null);
   assert.ok(((await second.lease.update(leaseOf("b", 1), 0)) ?? 0) > 0);
   await second.close();
 });
 
 test("a full stream takes nothing more, and goes on when there is room", options, async () => {
-  const { stream, close } = await openServer(settings, false);
+  const { stream, close } = await openServer(settings, "lost");
   try {
     const large = (first: number) => batchOf(first, first, { bytes: Buffer.alloc(400_000, first) });
     let { last } = await stream.bounds();
@@ -156,11 +157,11 @@ test("a full stream takes nothing more, and goes on when there is room", options
 
 test("a server that is gone is no fault, and its damaged disk never gives other transactions", options, async () => {
   const all = { ...settings, stream: "bits", credentialsFile: fileOf("all.creds") };
-  const { stream, close } = await openServer(all, true);
+  const { stream, close } = await openServer(all, "new");
   for (let i = 0; i < 5; i++) await stream.append(batchOf(3 * i + 1, 3 * i + 3), i);
   await nats.kill();
-  await assert.rejects(openServer(all, false), UnknownOutcomeError);
-  await assert.rejects(openServer({ ...all, isUnsafe: true }, false), UnknownOutcomeError);
+  await assert.rejects(openServer(all, "lost"), UnknownOutcomeError);
+  await assert.rejects(openServer({ ...all, isUnsafe: true }, "lost"), UnknownOutcomeError);
   await assert.rejects(stream.get(2), UnknownOutcomeError);
   const block = join(nats.folderOf("bits"), "msgs", "1.blk");
   const bytes = readFileSync(block);
@@ -191,7 +192,7 @@ test("of three servers any one may die: what is published is there once", option
     ...{ credentialsFile: "", tls: null, replicas: 3 },
   };
   const { stream, close } = await until("a leader of the servers", () =>
-    openServer(three, true).catch((error) => {
+    openServer(three, "new").catch((error) => {
       if (!(error instanceof UnknownOutcomeError)) throw error;
       return undefined;
     }),
