@@ -159,6 +159,11 @@ class LeaderLink {
       const { epoch } = upstreams;
       const problem = await this.connect(`${url.replace(/^http/, "ws")}${SOCKET_PATH}`);
       if (this.isClosed) return this.socket?.close();
+      if (problem === null && epoch < upstreams.epoch) {
+        // Another process leads since then.
+        this.socket?.removeAllListeners("close").close();
+        continue;
+      }
       if (problem === null) {
         this.epoch = epoch;
         return this.sendUnsent();

@@ -15,6 +15,8 @@ class FakeLeader {
   epoch: number;
   /** Handshakes are refused with this code; "" = they are not. */
   refusal = "";
+  /** Handshakes wait for it. */
+  held: Promise<void> = Promise.resolve();
   readonly received: string[] = [];
   readonly forwardedFor: unknown[] = [];
   readonly sockets: WebSocket[] = [];
@@ -27,7 +29,8 @@ class FakeLeader {
       response.end(JSON.stringify({ role: this.epoch > 0 ? "LEADER" : "STANDBY", epoch: this.epoch })),
     );
     const sockets = new WebSocketServer({ noServer: true });
-    this.server.on("upgrade", (request, stream, head) => {
+    this.server.on("upgrade", async (request, stream, head) => {
+      await this.held;
       if (this.refusal !== "") {
         const body = JSON.stringify({ code: this.refusal, message: "No.", retryable: true });
         stream.end(`HTTP/1.1 503 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
@@ -155,6 +158,24 @@ test("when another process leads, the connections to the earlier leader end, eve
   relay.send(again.connection, null, message("auth"));
   await until(() => again.texts.length === 1);
   assert.equal(second.received.length, 1);
+});
+
+test("a connection that was opened to the earlier leader is not used when another one leads by then", async (t) => {
+  const [first, second] = [await new FakeLeader(1).listen(t), await new FakeLeader(0).listen(t)];
+  const { relay, upstreams } = relayOf(t, first, second);
+  let release = (): void => {};
+  first.held = new Promise((resolve) => {
+    release = resolve;
+  });
+  const { connection, texts, closed } = client();
+  await upstreams.find(performance.now() + 1000);
+  relay.send(connection, null, message("auth"));
+  second.epoch = 2;
+  upstreams.noteEpoch(2);
+  await until(() => upstreams.epoch === 2);
+  release();
+  await until(() => texts.length === 1);
+  assert.deepEqual([first.received.length, second.received.length, closed.length], [0, 1, 0]);
 });
 
 test("a connection that cannot be made refuses what waits for it, and the client stays", async (t) => {
