@@ -59,16 +59,18 @@ export async function openServer(settings: ServerSettings, missing: MissingStrea
   try {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
     const isNew = await openStream(manager, settings, missing);
-    const kv = await new Kvm(connection).create(`${settings.stream}-lease`, {
-      history: 1,
-      replicas: settings.replicas,
-      timeout: REQUEST_TIMEOUT_MS,
-    });
+    const openBucket = (): Promise<KV> =>
+      new Kvm(connection).create(`${settings.stream}-lease`, {
+        history: 1,
+        replicas: settings.replicas,
+        timeout: REQUEST_TIMEOUT_MS,
+      });
+    const kv = await openBucket();
     // That of an earlier stream of this name, whose epochs do not count here.
     if (isNew && (await kv.get(LEASE_KEY)) !== null) await kv.delete(LEASE_KEY);
     return {
       stream: await NatsStream.open(connection, settings.stream),
-      lease: new NatsLease(kv),
+      lease: new NatsLease(kv, openBucket),
       uncheckedMonitors,
       announce: (note) => connection.publish(`${settings.stream}.standby`, JSON.stringify(note)),
       hear(listener) {
@@ -304,25 +306,56 @@ function readNote(message: Msg): StandbyNote | null {
 }
 
 class NatsLease implements LeaseStore {
-  private readonly kv: KV;
+  private kv: KV;
+  private readonly open: () => Promise<KV>;
 
-  constructor(kv: KV) {
+  /** `open`: makes the bucket if it is gone. */
+  constructor(kv: KV, open: () => Promise<KV>) {
     this.kv = kv;
+    this.open = open;
   }
 
   async read(): Promise<{ entry: LeaseEntry; revision: number } | null> {
-    const found = await answered(this.kv.get(LEASE_KEY));
+    const found = await answered(this.orOpen(this.kv.get(LEASE_KEY)));
     return found === null || found.operation !== "PUT"
       ? null
-      : { entry: found.json<LeaseEntry>(), revision: found.revision };
+      : { entry: readEntry(found.string()), revision: found.revision };
   }
 
   async update(entry: LeaseEntry, revision: number): Promise<number | null> {
     const value = JSON.stringify(entry);
+    const { kv } = this;
     try {
-      return await (revision === 0 ? this.kv.create(LEASE_KEY, value) : this.kv.update(LEASE_KEY, value, revision));
+      return await this.orOpen(revision === 0 ? kv.create(LEASE_KEY, value) : kv.update(LEASE_KEY, value, revision));
     } catch (error) {
       return falseIfOther(error) || null;
     }
   }
+
+  /** If nobody answers for the bucket it may have been lost. Without it nobody could lead until somebody starts again. */
+  private async orOpen<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      const { name, message } = error as Error;
+      if (name === "JetStreamNotEnabled" || message.includes("no responders"))
+        this.kv = await this.open().catch(() => this.kv);
+      throw error;
+    }
+  }
+}
+
+/** Throws StreamFault for one that perpd did not write. */
+function readEntry(text: string): LeaseEntry {
+  try {
+    const entry = JSON.parse(text) as LeaseEntry;
+    const { node, epoch, url, instruments, isReleased } = entry;
+    const texts = [node, url, instruments].every((each) => typeof each === "string");
+    if (texts && Number.isSafeInteger(epoch) && typeof isReleased === "boolean") return entry;
+  } catch {
+    // The same as one of another form.
+  }
+  throw new StreamFault(
+    "the lease was not written by perpd: take the right to write it from whoever has, and delete it (nats kv del)",
+  );
 }

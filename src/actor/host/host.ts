@@ -385,7 +385,8 @@ export class Host extends EngineClient {
   }
 
   private async startActors(onProgress: (progress: Progress) => void): Promise<void> {
-    const { config, control, marginTable, workers, journalDoorbell, options, store, journal, pastIds } = this;
+    const { config, control, marginTable, workers, journalDoorbell, options, store, journal, replicator, pastIds } =
+      this;
     const actorThreads = new ActorThreads({
       ...{ config, control, marginTable, workers, journalDoorbell },
       engine: this,
@@ -398,15 +399,19 @@ export class Host extends EngineClient {
       onFatal: (error) => this.onFatal(error),
     });
     this.actorThreads = actorThreads;
-    const running = [store, journal].map((thread) => must(thread, "a running thread").pinned.done);
+    const running = [
+      must(store, "the store"),
+      must(journal, "the journal"),
+      ...(replicator === null ? [] : [replicator]),
+    ];
     const begunAt = performance.now();
     const reporting = setInterval(() => {
       const total = workers.reduce((sum, worker) => sum + this.tailOf(worker), 0);
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
     }, PROGRESS_INTERVAL_MS);
     try {
-      // The store and the journal run already. During recovery this is the only place that notices their death.
-      await Promise.race([actorThreads.start(), ...running]);
+      // These run already. During recovery this is the only place that notices their death.
+      await Promise.race([actorThreads.start(), ...running.map(({ pinned }) => pinned.done)]);
     } finally {
       clearInterval(reporting);
     }
