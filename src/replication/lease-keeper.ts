@@ -48,10 +48,12 @@ export class LeaseKeeper {
       }
       // Perhaps the answer to an earlier update was lost. That one does not count: standbys have seen it a while ago.
       const there = await this.store.read();
-      if (there !== null && (there.entry.node !== this.entry.node || there.entry.epoch !== this.entry.epoch))
-        return false;
-      // Without an entry nobody has taken it: somebody has deleted it.
+      if (there !== null && isOfRival(there.entry, this.entry)) return false;
+      // Without an entry nobody has taken it: somebody has deleted it. One of an earlier leader counts for nothing.
       this.revision = there?.revision ?? 0;
     }
   }
 }
+
+const isOfRival = (there: LeaseEntry, mine: LeaseEntry): boolean =>
+  there.epoch > mine.epoch || (there.epoch === mine.epoch && there.node !== mine.node);

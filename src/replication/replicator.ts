@@ -213,11 +213,11 @@ export class Replicator {
       return this.reader.epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
     }
     const { entry, revision } = found;
-    if (entry.instruments !== settings.instruments)
+    if (entry.epoch > 0 && entry.instruments !== settings.instruments)
       throw new StreamFault(
         `the leader ${entry.url} has other instruments than this process: give both the same configuration`,
       );
-    if (!entry.isReleased && entry.node !== this.followed) {
+    if (entry.epoch > 0 && !entry.isReleased && entry.node !== this.followed) {
       this.followed = entry.node;
       this.options.onFollowing(entry);
     }

@@ -30,6 +30,7 @@ export type ReadableStream = Pick<BatchStream, "bounds" | "get" | "wait">;
 /** The leader's entry. It makes a take-over quick; the stream decides who leads. */
 export interface LeaseEntry {
   readonly node: string;
+  /** 0 = of no leader: somebody else has written it. */
   readonly epoch: number;
   /** Where the leader's clients reach it. */
   readonly url: string;

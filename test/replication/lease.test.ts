@@ -58,6 +58,11 @@ test("a leader makes its entry again if somebody has deleted it, and not if anot
   store.delete();
   assert.equal(await keeper.renew(), true);
   assert.equal(store.entry?.node, "a");
+  // Written by hand.
+  store.entry = leaseOf("", 0);
+  store.revision++;
+  assert.equal(await keeper.renew(), true);
+  assert.equal(store.entry?.node, "a");
   store.delete();
   assert.equal(await keeperOf(store, "b", 2).take(), true);
   assert.equal(await keeper.renew(), false);

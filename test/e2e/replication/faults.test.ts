@@ -72,8 +72,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 });
 
-test("a lease that is deleted, with all of its bucket too, does not end the exchange", options, async () => {
+test("a lease that is damaged or deleted, with all of its bucket too, does not end the exchange", options, async () => {
   const bucket = await new Kvm(connection).open("perpd-lease");
+  for (const text of ["", "hello", "null", '{"node":"x"}']) {
+    await bucket.put("leader", text);
+    await place(leader, `after-${text.length}`);
+  }
   await bucket.delete("leader");
   await place(leader, "after-the-key");
   await bucket.destroy();
