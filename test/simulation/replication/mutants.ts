@@ -49,6 +49,28 @@ export const REPLICATION_MUTANTS: Record<string, ReplicationTampering> = {
   "a lease is valid for longer than a standby waits": {
     local: (local) => changed(local, { leased: (sentAtMs) => local.leased(sentAtMs + 750) }),
   },
+  "a lease counts from its answer instead of its request": {
+    partitionsOnly: true,
+    lease: withSlowAnswers,
+    local: (local, process) => changed(local, { leased: () => local.leased(process.node.monotonicMs) }),
+  },
+  "a renewal counts that standbys have seen a while ago": {
+    partitionsOnly: true,
+    lease: (lease) =>
+      changed(lease, {
+        async update(entry, revision) {
+          const updated = await lease.update(entry, revision);
+          if (updated !== null) return updated;
+          const there = await lease.read();
+          return there?.entry.node === entry.node ? there.revision : null;
+        },
+      }),
+  },
+  "a leader releases its lease while it still answers": {
+    lease: (lease) =>
+      changed(lease, { update: (entry, revision) => lease.update({ ...entry, isReleased: true }, revision) }),
+  },
+  "a leader answers before its own disk has the transaction": { skipsSync: true },
   "a new leader does not wait until the one before answers no more reads": {
     partitionsOnly: true,
     lease: (lease, process) =>
@@ -72,6 +94,19 @@ export const REPLICATION_MUTANTS: Record<string, ReplicationTampering> = {
     local: (local) => changed(local, { lastRecordMs: 0 }),
   },
 };
+
+const SLOW_ANSWER_MS = 600;
+
+/** The answers to renewals are slow. That alone is no fault. */
+function withSlowAnswers(lease: LeaseStore, process: NodeProcess): LeaseStore {
+  return changed(lease, {
+    async update(entry, revision) {
+      const updated = await lease.update(entry, revision);
+      if (process.isLeading) await new Promise<void>((resolve) => void process.post(SLOW_ANSWER_MS, resolve));
+      return updated;
+    },
+  });
+}
 
 /** Trap 1 of the protocol: of two messages in flight the server refuses the first one and takes the second one. */
 function twoInFlight(): ReplicationTampering {

@@ -101,11 +101,15 @@ export class Node {
 
   /** Ends the process at once. `withPower`: the machine, too. */
   kill(withPower: boolean): void {
+    const released = this.process?.released ?? 0;
     if (this.process !== null) this.process.isAlive = false;
     this.process = null;
     this.disk.onCall = () => {};
     if (withPower) this.disk.cutPower();
     else this.disk.kill();
+    const kept = Math.max(this.snapshot.through, readLogEnd(LOG_FOLDER, this.disk).last);
+    if (kept < released)
+      this.surroundings.auditor.report(`${this.name} has shown ${released}, and its disk ends with ${kept}`);
   }
 
   start(): void {

@@ -6,7 +6,7 @@ import { REPLICATION_MUTANTS } from "./mutants.ts";
 
 const seed = takeSeed("replication-simulation.test");
 const RUNS = 200;
-const MUTANT_RUNS = 100;
+const MUTANT_RUNS = 250;
 const PARTITION_RUNS = 30;
 
 test("with any faults of nodes, network and stream: nothing is lost or doubled, and one node answers at a time", async (t) => {
