@@ -102,6 +102,8 @@ export class Replicator {
   private readonly watch = new LeaseWatch(LEASE_LAPSE_MS);
   private readonly reader: StreamReader;
   private followed = "";
+  /** The epoch whose leader the lease is watched for. */
+  private watchedEpoch = 0;
   /** The lease's revision when it was found free: lapsed, released or never taken (0). */
   private freeRevision = -1;
   /** What the leader before had answered, as far as its lease says it. */
@@ -207,10 +209,16 @@ export class Replicator {
     if (nowMs - this.lookedAtMs < LEASE_LOOK_MS) return false;
     this.lookedAtMs = nowMs;
     const found = await lease.read();
+    const { epoch } = this.reader;
+    if (epoch !== this.watchedEpoch) {
+      // A rival has claimed, and will take the lease in a moment. It would be deposed as soon as it leads.
+      this.watchedEpoch = epoch;
+      this.watch.reset();
+    }
     if (found === null) {
       this.freeRevision = 0;
       // An exchange that was led has lost it. Its leader may answer reads until the end of the lease that it had.
-      return this.reader.epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
+      return epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
     }
     const { entry, revision } = found;
     if (entry.epoch > 0 && entry.instruments !== settings.instruments)
@@ -221,7 +229,7 @@ export class Replicator {
       this.followed = entry.node;
       this.options.onFollowing(entry);
     }
-    const isFree = this.watch.observe(revision, monotonicMs()) || entry.isReleased;
+    const isFree = this.watch.observe(revision, monotonicMs()) || (entry.isReleased && entry.epoch >= epoch);
     if (isFree) {
       this.freeRevision = revision;
       this.answeredBefore = entry.sequence ?? 0;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Batch } from "../../src/replication/batch.ts";
+import { encodeLeaderBegan } from "../../src/replication/leader-began.ts";
 import { DeposedError } from "../../src/replication/publisher.ts";
 import { type LocalSide, Replicator, type ReplicatorOptions } from "../../src/replication/replicator.ts";
 import { UnknownOutcomeError } from "../../src/replication/stream.ts";
@@ -236,4 +237,28 @@ test("a standby knows that it has all of the stream only from the server that kn
   assert.deepEqual([journal.wholeAtMs, journal.released()], [wholeAtMs, 4]);
   journal.stop();
   await ended;
+});
+
+test("a standby lets a rival that has claimed take the lease", async () => {
+  for (const isReleased of [true, false]) {
+    const lease = new MemoryLease();
+    lease.entry = { ...leaseOf("dead", 1), isReleased };
+    lease.revision = 1;
+    const stream = new MemoryStream([batchOf(1, 4)]);
+    const bytes = encodeLeaderBegan({ sequence: 5, epoch: 2, node: "rival", timeMs: 0 });
+    const claim = { ...batchOf(5, 5), epoch: 2, node: "rival", bytes };
+    // It claims when this one was about to.
+    const { append } = stream;
+    let hasClaimed = false;
+    stream.append = (batch, place) => {
+      if (!hasClaimed) stream.add(claim);
+      hasClaimed = true;
+      return append.call(stream, batch, place);
+    };
+    const { state, journal, ended } = open({ stream, lease, journal: new MemoryJournal(4), mayBegin: false });
+    await until("the leader", () => state.isLeading);
+    assert.ok(state.ledAtMs >= (isReleased ? 1000 : 2000), `${isReleased} ${state.ledAtMs}`);
+    journal.stop();
+    await ended;
+  }
 });

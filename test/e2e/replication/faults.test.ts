@@ -99,3 +99,94 @@ test(
     );
   },
 );
+
+test("of two standbys one takes over, and the other one follows it", options, async () => {
+  execFileSync(process.execPath, [MAIN, "backup", leader.dataFolder, data("seed")]);
+  const both = ["one", "two"].map((name) => {
+    execFileSync(process.execPath, [MAIN, "restore", data("seed"), data(name)]);
+    return node(name, "standby");
+  }) as [TestServer, TestServer];
+  try {
+    const ready = both.map((server) => server.start());
+    for (const waiting of ready) waiting.catch(() => {});
+    await until("both standbys", async () => {
+      const { standbys } = await new Operator(leader).get<Replication>("/replication");
+      return standbys.length === 2;
+    });
+    await place(leader, "by-the-first");
+    const { sequence } = await new Operator(leader).get<Replication>("/replication");
+    await leader.kill();
+    const first = await Promise.race(ready.map((waiting, i) => waiting.then(() => i)));
+    const [next, other] = [both[first], both[1 - first]] as [TestServer, TestServer];
+    await place(next, "by-the-next");
+    const state = await new Operator(next).get<Replication>("/replication");
+    assert.deepEqual([state.role, state.epoch], ["LEADER", 2]);
+    assert.ok(state.sequence > sequence);
+    await until("the other one to follow", async () => {
+      const { standbys } = await new Operator(next).get<Replication>("/replication");
+      return standbys[0] !== undefined && standbys[0].sequence >= state.sequence;
+    });
+    assert.equal(other.url, "", "it does not lead");
+    const again = await until("the same order", async () => {
+      const there = new Trader(next.url, trader.token as string, trader.accountId, trader.address, trader.privateKey);
+      const { data: orders } = await there.openOrders("?limit=1000");
+      return orders.map(({ clientOrderId }) => clientOrderId);
+    });
+    assert.ok(again.includes("by-the-first") && again.includes("by-the-next"), again.join());
+    await next.stop();
+    await ready[1 - first];
+    await place(other, "by-the-other");
+    await other.stop();
+  } finally {
+    for (const server of both) await server.dispose();
+  }
+  await leader.start();
+  await place(leader, "back");
+});
+
+test("a message of somebody else stops leader and start with what to do, and nothing is lost", options, async () => {
+  execFileSync(process.execPath, [MAIN, "restore", data("seed"), data("third")]);
+  standby = node("third", "standby");
+  const follows = standby.start();
+  follows.catch(() => {});
+  await standby.logs(/this process follows a leader/);
+  connection.publish("perpd.log", "hello");
+  const message = /message \d+ of the stream was not written by perpd: .*Tasks.* in docs\/operating\/replication\.md/;
+  assert.equal((await standby.exit()).code, 1);
+  assert.match(standby.stderr, message);
+  const { token, accountId, address, privateKey } = trader;
+  const there = new Trader(leader.url, token as string, accountId, address, privateKey);
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001" };
+  const refused = await there.request("POST", "/orders", { ...order, clientOrderId: "refused" }).catch(() => null);
+  assert.ok(refused === null || refused.status === 503, String(refused?.status));
+  assert.equal((await leader.exit()).code, 1);
+  assert.match(leader.stderr, message);
+  const failed = await startAndFail({ dataFolder: leader.dataFolder, environment: environment() });
+  assert.equal(failed.code, 1);
+  assert.match(failed.output, message);
+  // What the document says: the folder with the highest sequence goes on with a new stream.
+  rmSync(join(leader.dataFolder, "replication.json"));
+  leader.environment = { ...environment(), PERPD_REPLICATE_STREAM: "again" };
+  await leader.start();
+  await place(leader, "with-a-new-stream");
+  const again = new Trader(leader.url, token as string, accountId, address, privateKey);
+  const ids = (await again.openOrders("?limit=1000")).data.map(({ clientOrderId }) => clientOrderId);
+  for (const id of ["by-the-first", "by-the-next", "by-the-other", "back", "with-a-new-stream"])
+    assert.ok(ids.includes(id), id);
+});
+
+test("a stream that was deleted and made again stops its leader, which says what is lost", options, async () => {
+  const { streams } = await jetstreamManager(connection);
+  const { config } = await streams.info("again");
+  await streams.delete("again");
+  await streams.add(config);
+  const { token, accountId, address, privateKey } = trader;
+  const there = new Trader(leader.url, token as string, accountId, address, privateKey);
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001" };
+  const refused = await there.request("POST", "/orders", { ...order, clientOrderId: "emptied" }).catch(() => null);
+  assert.ok(refused === null || refused.status === 503, String(refused?.status));
+  assert.equal((await leader.exit()).code, 1);
+  assert.match(leader.stderr, /the stream ends with message 0, but it had confirmed message \d+/);
+  const failed = await startAndFail({ dataFolder: leader.dataFolder, environment: leader.environment });
+  assert.match(failed.output, /the stream has lost acknowledged transactions. Restore the stream; or,/);
+});
