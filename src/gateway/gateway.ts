@@ -35,7 +35,7 @@ const CLOSE_AFTER_MS = 10_000;
 const WATCH_EVERY_MS = 500;
 const FIND_WITHIN_MS = 1_000;
 const RETRY_MS = 500;
-/** The log says at most this often why there is no market data. */
+/** The log says the same reason for no market data at most this often. */
 const LOG_EVERY_MS = 5_000;
 
 const STALE = "The gateway does not hear the replicated stream, so its market data may be old. Send the request again.";
@@ -62,6 +62,7 @@ export class Gateway implements SocketHandlers {
   private closeStream: () => Promise<void> = () => Promise.resolve();
   /** Null: there is no market data. */
   private session: MarketSession | null = null;
+  private loggedReason = "";
   private loggedAtMs = Number.NEGATIVE_INFINITY;
   private readonly watch: NodeJS.Timeout;
   private isStopping = false;
@@ -274,7 +275,8 @@ export class Gateway implements SocketHandlers {
   }
 
   private complain(reason: string): void {
-    if (performance.now() - this.loggedAtMs < LOG_EVERY_MS) return;
+    if (reason === this.loggedReason && performance.now() - this.loggedAtMs < LOG_EVERY_MS) return;
+    this.loggedReason = reason;
     this.loggedAtMs = performance.now();
     this.log.error({ reason }, "there is no market data");
   }

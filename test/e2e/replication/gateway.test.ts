@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -227,6 +228,78 @@ test("hostile messages at a gateway are refused as by the leader, and harm no on
   const foreign = { Origin: "https://elsewhere.example", Authorization: `Bearer ${taker.token}` };
   const stolen = await new Api(gateway.url).request<{ code: string }>("GET", "/account/balance", undefined, foreign);
   assert.equal(stolen.body.code, "ORIGIN_NOT_ALLOWED");
+  await isInStep(follower);
+});
+
+/** Sends bytes, and resolves with the status and the code of all answers, when the server closes or after a while. */
+function answersTo({ port }: TestServer, text: string): Promise<string[]> {
+  const socket = connect(port, "127.0.0.1");
+  let answers = "";
+  socket.setEncoding("latin1").on("data", (part) => {
+    answers += part;
+  });
+  socket.on("error", () => {});
+  socket.write(text, "latin1");
+  setTimeout(() => socket.destroy(), 1000);
+  return new Promise((resolve) => {
+    socket.on("close", () => resolve(answers.match(/HTTP\/1\.1 \d+|"code":"\w+"/g) ?? []));
+  });
+}
+
+test("hostile requests get the leader's answers at a gateway, and no client gets another's", options, async () => {
+  const end = "Host: x\r\nConnection: close\r\n\r\n";
+  const bearer = `Authorization: Bearer ${taker.token}\r\n`;
+  const second = `DELETE /v1/orders HTTP/1.1\r\n${bearer}${end}`;
+  const requests = [
+    `GET /v1/../v1/account/balance HTTP/1.1\r\n${bearer}${end}`,
+    `GET /v1/account%2fbalance HTTP/1.1\r\n${bearer}${end}`,
+    `GET //elsewhere.example/v1/account/balance HTTP/1.1\r\n${bearer}${end}`,
+    `GET http://elsewhere.example/v1/account/balance HTTP/1.1\r\n${bearer}${end}`,
+    `CONNECT elsewhere.example:80 HTTP/1.1\r\n${bearer}${end}`,
+    `GET /v1/operator/audit HTTP/1.1\r\n${bearer}${end}`,
+    `GET /v1/metrics HTTP/1.1\r\nX-Forwarded-For: 127.0.0.1\r\n${end}`,
+    `GET /v1/account/balance HTTP/1.1\r\n${bearer}${bearer}${end}`,
+    `POST /v1/orders HTTP/1.1\r\n${bearer}Content-Length: 2\r\nContent-Length: 300\r\n${end}{}${second}`,
+    `POST /v1/orders HTTP/1.1\r\n${bearer}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n${end}0\r\n\r\n${second}`,
+    `POST /v1/orders HTTP/1.1\r\n${bearer}Transfer-Encoding: gzip, chunked\r\n${end}0\r\n\r\n${second}`,
+    `GET /v1/orders HTTP/1.1\r\n${bearer}Content-Length: ${second.length}\r\n${end}${second}`,
+    `GET /v1/orders HTTP/1.1\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n${end}`,
+    `GET /v1/orders?x=${"a".repeat(3900)} HTTP/1.1\r\n${bearer}${end}`,
+  ];
+  const { orderId } = await taker.buy("0.01", "30000");
+  for (const request of requests) {
+    const [expected, found] = await Promise.all([leader, gateway].map((server) => answersTo(server, request)));
+    assert.deepEqual(found, expected, request);
+    assert.ok(!found?.includes("HTTP/1.1 200"), request);
+  }
+  assert.equal((await taker.order(orderId)).status, "NEW");
+  // Node cannot send this. It says nothing about the leader.
+  const unprintable = `GET /v1/orders HTTP/1.1\r\nAuthorization: Bearer a\u00e9b\r\n${end}`;
+  assert.deepEqual(await answersTo(gateway, unprintable), ["HTTP/1.1 400", '"code":"BAD_REQUEST"']);
+  const { body } = await new Api(gateway.url).request<{ leader: string | null }>("GET", "/replication");
+  assert.equal(`${body.leader}/v1`, leader.url);
+
+  const traders = [maker, taker] as const;
+  const balances = await Promise.all(traders.map((trader) => trader.balance()));
+  const own = (trader: Trader, i: number) =>
+    at(gateway, trader)
+      .balance()
+      .then((balance) => {
+        assert.equal(balance.walletBalance, balances[i]?.walletBalance);
+      });
+  assert.notEqual(balances[0]?.walletBalance, balances[1]?.walletBalance);
+  for (let round = 0; round < 10; round++) {
+    // Clients that go away leave answers behind that nobody must get.
+    for (const trader of traders) {
+      const socket = connect(gateway.port, "127.0.0.1");
+      socket.on("error", () => {});
+      socket.write(`GET /v1/account/balance HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.token}\r\n\r\n`, () =>
+        setImmediate(() => socket.destroy()),
+      );
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, i) => own(traders[i % 2] as Trader, i % 2)));
+  }
+  await taker.cancel(orderId);
   await isInStep(follower);
 });
 
