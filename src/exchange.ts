@@ -98,6 +98,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
       if (host.isLeading) trade(op, params, principal, answer);
       else answer.refuse(notLeader(host));
     },
+    // Nobody is told that it counts. So it may wait in the log until this process knows again that it leads.
+    tradeUnanswered: (op, params, principal, answer) => trade(op, params, principal, answer),
     requireLeader() {
       if (!host.isLeading) throw notLeader(host);
     },
@@ -128,6 +130,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   apis = createApis(context, auth, version, operatorServer !== null);
   trade = createTradingHandler(context);
   webSocketApi.start();
+  const serviceWatch = config.replication === null ? null : closeWithoutService(webSocketApi, serves);
   logHalts(host, log, solvency.gate);
   haltOnUnsoundLedger(host);
   const operatorAuthority = operatorServer === null ? authority : authorityOf(config.operatorHost, operatorServer.port);
@@ -142,6 +145,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     },
     async drain() {
       ready = false;
+      if (serviceWatch !== null) clearInterval(serviceWatch);
       await webSocketApi.stop();
       await Promise.all([server.drain(), operatorServer?.drain()]);
       await webSocketApi.waitForCancels();
@@ -151,6 +155,19 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     },
     closeDatabase: () => database.close(),
   };
+}
+
+/** Clients of a process that does not answer for so long connect again: another one may lead. */
+const CLOSE_AFTER_MS = 10_000;
+const SERVICE_CHECK_MS = 500;
+
+function closeWithoutService(sockets: WebSocketApi, serves: () => boolean): NodeJS.Timeout {
+  let servedAt = performance.now();
+  return setInterval(() => {
+    const now = performance.now();
+    if (serves()) servedAt = now;
+    else if (now - servedAt > CLOSE_AFTER_MS) sockets.closeAll();
+  }, SERVICE_CHECK_MS);
 }
 
 /** Answered by each process of an exchange: what it does, and how it is. */

@@ -8,6 +8,7 @@ import { hasExpired, type Principal } from "../exchange/credentials.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { Symbols } from "../routing/context.ts";
 import { Streams, type StreamsOptions } from "../streams/streams.ts";
+import type { TradingHandler } from "../trading/operations.ts";
 import { Connection } from "./connection.ts";
 import { RelayingRequests } from "./relaying-requests.ts";
 import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
@@ -27,6 +28,8 @@ const CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED";
 interface WebSocketApiOptions extends StreamsOptions, RequestHandlerOptions {
   /** Throws NOT_LEADER while this process answers no reads. Default: it always does. */
   readonly requireService?: () => void;
+  /** For a client that has gone. Default: `trade`. */
+  readonly tradeUnanswered?: TradingHandler;
 }
 
 /** The WebSocket API: the connections, their time limits, and the transactions that end their credentials. */
@@ -137,7 +140,8 @@ export class WebSocketApi implements SocketHandlers {
 
   private cancelAllOf(identity: Principal): void {
     this.cancelsInFlight++;
-    this.options.trade("order.cancelAll", {}, identity, new DetachedAnswer(() => this.cancelsInFlight--));
+    const { trade, tradeUnanswered = trade } = this.options;
+    tradeUnanswered("order.cancelAll", {}, identity, new DetachedAnswer(() => this.cancelsInFlight--));
   }
 
   message(socket: Socket, bytes: Uint8Array): void {

@@ -234,6 +234,10 @@ test("a leader that was stopped for seconds is fenced: it answers no read and en
 
 test("while the stream is gone nothing is acknowledged, and nothing is lost when it is back", options, async () => {
   const there = at(second);
+  const leaver = await openTrader(second, "1000");
+  const { orderId } = await leaver.buy("0.001", "41000");
+  const leaving = await SocketClient.open(second.wsUrl);
+  await leaving.request("auth", { token: leaver.token, cancelOnDisconnect: true });
   await nats.kill();
   const answer = there.request<{ code: string }>("POST", "/orders", {
     ...{
@@ -247,10 +251,13 @@ test("while the stream is gone nothing is acknowledged, and nothing is lost when
   });
   await second.logs(/the replicated stream does not answer/);
   await until("reads to be refused", async () => (await there.request("GET", "/orders")).status === 503);
+  await leaving.close();
   await nats.start();
   const { status } = await answer;
   assert.ok(status === 201 || status === 503, String(status));
   await until("the leader to answer again", async () => (await there.request("GET", "/orders")).status === 200);
+  // It disconnected while the leader could not tell whether it leads.
+  await until("the cancel", async () => (await leaver.order(orderId)).status === "CANCELED");
   const { data: orders } = await there.openOrders("?limit=100");
   assert.ok(orders.some(({ clientOrderId }) => clientOrderId === "by-the-new-leader"));
   if (status === 201) assert.ok(orders.some(({ clientOrderId }) => clientOrderId === "in-between"));
@@ -375,11 +382,15 @@ test("a leader that is cut off from the stream answers nothing more, and ends wh
   leads.catch(() => {});
   await until("the standby", () => /this process follows a leader/.test(first.stderr.slice(oldLog)));
   await tryOrder(second, "before-the-cut");
+  const socket = await SocketClient.open(second.wsUrl);
+  await socket.subscribe({ channel: "trades", symbol: "BTC-PERP" });
   proxy.cut();
   const lost = tryOrder(second, "beyond-the-cut");
   await leads;
   assert.equal((await at(second).request("GET", "/orders")).status, 503);
   await at(first).buy("0.01", "43000", { clientOrderId: "by-the-other-side" });
+  // Its streams would seem to be those of a quiet market.
+  assert.deepEqual(await socket.closed, { code: 1001, reason: "GOING_AWAY" });
   proxy.heal();
   assert.equal((await second.exit()).code, 1);
   assert.match(second.stderr, /another process leads/);
