@@ -46,7 +46,7 @@ export interface ReplicationServer {
   close(): Promise<void>;
 }
 
-/** What a missing stream means to the one who opens it: "new", it may be made; "lost", it was there; "awaited", a leader makes it. */
+/** The meaning of a missing stream: "new", it may be made; "lost", it was there; "awaited", a leader makes it. */
 export type MissingStream = "new" | "lost" | "awaited";
 
 /**

@@ -106,7 +106,7 @@ export class Replicator {
   private watchedEpoch = 0;
   /** The lease's revision when it was found free: lapsed, released or never taken (0). */
   private freeRevision = -1;
-  /** What the leader before had answered, as far as its lease says it. */
+  /** The last transaction that the leader before had answered, as far as its lease says it. */
   private answeredBefore = 0;
   private lookedAtMs = Number.NEGATIVE_INFINITY;
   private checkedAtMs = Number.NEGATIVE_INFINITY;

@@ -30,7 +30,7 @@ export async function request(
   }
 }
 
-/** What a program would call an error is a sentence for a person. */
+/** The error as a sentence for a person. */
 function explained(error: unknown): PerpdError {
   if (!(error instanceof PerpdError)) {
     // The wallet's own words. A failed fetch is a TypeError.

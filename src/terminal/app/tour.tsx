@@ -26,7 +26,7 @@ const STEPS: readonly Step[] = [
 
 /** Index of the step that is shown; null while there is no tour. */
 const at = signal<number | null>(null);
-/** What had the focus before. */
+/** The element that had the focus before. */
 let focused: Element | null = null;
 
 export function startTour(): void {

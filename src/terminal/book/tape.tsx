@@ -21,7 +21,7 @@ type Kind = "trades" | "liquidations";
 const KINDS: readonly Kind[] = ["trades", "liquidations"];
 const kind = signal<Kind>("trades");
 
-/** What the three cells of a row show, and what screen readers hear first. */
+/** The texts of a row's three cells, and the text that screen readers hear first. */
 interface Shown {
   readonly rows: Rows;
   subscribe(listener: () => void): () => void;

@@ -17,7 +17,7 @@ export function offersAt(price: number, market: number): readonly Offer[] {
   ];
 }
 
-/** What the order form gets. `price`: a decimal text. */
+/** The input of the order form. `price`: a decimal text. */
 export const draftOf = ({ side, kind }: Offer, price: string): Partial<Draft> => ({
   side,
   kind,

@@ -277,7 +277,7 @@ export async function submit(): Promise<void> {
   const sent = draft.peek();
   try {
     const refused = await placeOrder(order);
-    // What was typed, or the market that was chosen, while the answer was under way belongs to the next order.
+    // Input or another market that came while the answer was under way belongs to the next order.
     if (refused !== null) {
       if (draft.peek() === sent) refusal.value = refused;
     } else if (symbol.peek() === order.symbol && draft.peek().size === sent.size) {

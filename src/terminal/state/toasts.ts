@@ -47,7 +47,7 @@ function announce(next: Toast): void {
   unsaid.set(next.key, next);
 }
 
-/** What stays on the page comes first: it is the most important. */
+/** Toasts that stay come first: they are the most important. */
 function say(): void {
   const last = [...unsaid.values()].slice(-MOST_LASTING);
   const sorted = [...last.filter((each) => each.isLasting === true), ...last.filter((each) => each.isLasting !== true)];

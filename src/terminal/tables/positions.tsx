@@ -16,7 +16,7 @@ function distance(position: Position): number | null {
   return position.liquidationPrice === null || now === 0 ? null : Math.abs(Number(position.liquidationPrice) / now - 1);
 }
 
-/** What the position would receive at the end of the running interval, at the present rate and mark. Negative: it pays. */
+/** The payment at the end of the running interval, at the present rate and mark. Negative: the position pays. */
 function fundingToCome(position: Position): number | null {
   const rate = tickerOf(position.symbol).value?.fundingRate;
   if (rate == null) return null;

@@ -390,7 +390,7 @@ export const text = {
   traded: (side: string, filled: string, quantity: string, asset: string) =>
     `${side === "BUY" ? "Bought" : "Sold"} ${filled}${filled === quantity ? "" : ` of ${quantity}`} ${asset}`,
 
-  // What happens without a request of this page
+  // Events without a request of this page
   liquidated: (symbol: string) => `${symbol} liquidated`,
   deleveraged: (symbol: string) => `${symbol} deleveraged`,
   liquidatedDetail: (what: string, pnl: string, fee: string) =>
