@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Replication } from "../../../src/client/types.ts";
 import { freePort } from "../../../test/e2e/replication/nats-server.ts";
 import { TestServer } from "../../../test/e2e/support/server.ts";
 import { Operator, openTrader, Trader } from "../../../test/e2e/support/trader.ts";
@@ -99,16 +100,14 @@ export class ReplicatedPair {
     return tookMs;
   }
 
-  /** Resolves when the standby has all of the stream. */
+  /** Resolves when the leader has heard that the standby follows. */
   private async startStandby(): Promise<void> {
-    const [, standby] = this.nodes;
+    const [leader, standby] = this.nodes;
     // It is ready when it leads.
     standby.start().catch(() => {});
     await until("the standby to follow", async () => {
-      const { status, body } = await new Operator(standby)
-        .request<{ role: string; lagMs: number | null }>("GET", "/replication")
-        .catch(() => ({ status: 0, body: null }));
-      return status === 200 && body?.role === "STANDBY" && body.lagMs !== null;
+      const { standbys } = await new Operator(leader).get<Replication>("/replication");
+      return standbys.some(({ lagTransactions }) => lagTransactions === 0);
     });
   }
 }
