@@ -28,6 +28,8 @@ const LEVEL_GAP = 0.4;
 /** The middle of the book swings around the first price. */
 const SWING = 60;
 const SWING_MS = 60_000;
+/** Odd, so that each size is bought and sold. */
+const TRADE_SIZES = 13;
 
 process.once("message", async (task: LivingMarketTask) => {
   const market = new LivingMarket(task, await openTrader(task.url), await openTrader(task.url));
@@ -131,11 +133,16 @@ class LivingMarket {
     slot.orderId = (await this.maker.placeOrder(order)).orderId;
   }
 
-  /** Buys and sells in turn, so that neither account's position grows. */
+  /**
+   * Buys and sells in turn, so that neither account's position grows. No trade looks like one of the last: a list of equal
+   * rows would not change when one comes.
+   */
   private trade(): void {
-    const side = this.tradeCount++ % 2 === 0 ? "BUY" : "SELL";
+    const side = this.tradeCount % 2 === 0 ? "BUY" : "SELL";
+    const quantity = (0.005 + 0.001 * (this.tradeCount % TRADE_SIZES)).toFixed(3);
+    this.tradeCount++;
     const price = (this.middle() + (side === "BUY" ? SWING : -SWING)).toFixed(1);
-    const order = { symbol: this.symbol, side, type: "LIMIT", timeInForce: "IOC", price, quantity: "0.01" } as const;
+    const order = { symbol: this.symbol, side, type: "LIMIT", timeInForce: "IOC", price, quantity } as const;
     this.taker.placeOrder(order).then(({ filledQuantity }) => {
       if (Number(filledQuantity) > 0) this.counted.trades++;
     }, ignore);
