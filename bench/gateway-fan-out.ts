@@ -63,21 +63,28 @@ const environmentOf = (nats: RunningNats, stream: string): Record<string, string
 /** Subscribers at the gateway, and orders at the leader. */
 const behind = (gateway: Running, { url, token }: RunningExchange) => ({ url, token, socketUrl: gateway.socketUrl });
 
-/** The leader's processor time for one order, and the time to its answer. */
+/**
+ * The leader's processor time for one order, and the time to its answer, beside a leader without subscribers. Both take their
+ * orders at the same time, in turn: while a gateway serves its subscribers, this machine slows down every program.
+ */
 async function costOfOrders(
   rounds: number,
   watched: RunningExchange,
   quiet: RunningExchange,
   count: number,
 ): Promise<Row[]> {
-  const measure = (exchange: RunningExchange) => () => paceOrders(exchange);
-  await paceOrders(watched, 1); // warm-up
-  await paceOrders(quiet, 1);
-  const [ours, theirs] = await interleave(rounds, measure(watched), measure(quiet));
+  await paceOrders([watched, quiet], 1); // warm-up
+  const measured: Paced[][] = [];
+  for (let round = 0; round < rounds; round++) measured.push(await paceOrders([watched, quiet], SECONDS));
   const what = `${count} subscribers at a gateway, an order at the leader`;
-  const beside = "without subscribers";
-  const row = (name: string, read: (measured: Paced) => number): Row =>
-    ratioRow(`${what}, ${name}`, "us", beside, ours.map(read), theirs.map(read));
+  const beside = "at a leader without subscribers, at the same time";
+  const row = (name: string, read: (paced: Paced) => number): Row =>
+    ratioRow(
+      `${what}, ${name}`,
+      "us",
+      beside,
+      ...([measured.map(([ours]) => read(ours)), measured.map(([, theirs]) => read(theirs))] as const),
+    );
   return [
     row("the leader's processor time", ({ processorUs }) => processorUs),
     row("its main thread's processor time", ({ mainThreadUs }) => mainThreadUs),
@@ -92,21 +99,28 @@ interface Paced {
   p50Us: number;
 }
 
-/** Sends orders at a steady pace, each of which trades. */
-async function paceOrders(exchange: RunningExchange, seconds = SECONDS): Promise<Paced> {
-  const { ordersUrl, headers, orders } = exchangeTask(exchange, 0);
-  const before = threadTimesUs(exchange.pid);
-  const latencies: Promise<number>[] = [];
+/** Sends orders at a steady pace to each in turn. Each order trades. */
+async function paceOrders(exchanges: readonly RunningExchange[], seconds: number): Promise<Paced[]> {
+  const tasks = exchanges.map((exchange) => exchangeTask(exchange, 0));
+  const before = exchanges.map(({ pid }) => threadTimesUs(pid));
+  const latencies = exchanges.map((): Promise<number>[] => []);
+  const perSecond = ORDERS_PER_SECOND * exchanges.length;
   const from = performance.now();
-  for (let sent = 0; sent < seconds * ORDERS_PER_SECOND; sent++) {
-    await sleep(Math.max(0, from + (1e3 * sent) / ORDERS_PER_SECOND - performance.now()));
-    latencies.push(sendOrder(ordersUrl, headers, orders[sent % orders.length] as string));
+  for (let sent = 0; sent < seconds * perSecond; sent++) {
+    await sleep(Math.max(0, from + (1e3 * sent) / perSecond - performance.now()));
+    const turn = sent % exchanges.length;
+    const { ordersUrl, headers, orders } = tasks[turn];
+    const body = orders[latencies[turn].length % orders.length] as string;
+    latencies[turn].push(sendOrder(ordersUrl, headers, body));
   }
-  const us = await Promise.all(latencies);
-  const after = threadTimesUs(exchange.pid);
-  const timeOf = (thread: number) => (after.get(thread) ?? 0) - (before.get(thread) ?? 0);
-  const all = [...after.keys()].reduce((sum, thread) => sum + timeOf(thread), 0);
-  return { processorUs: all / us.length, mainThreadUs: timeOf(exchange.pid) / us.length, p50Us: median(us) };
+  const us = await Promise.all(latencies.map((each) => Promise.all(each)));
+  const after = exchanges.map(({ pid }) => threadTimesUs(pid));
+  return exchanges.map(({ pid }, i) => {
+    const timeOf = (thread: number) => (after[i].get(thread) ?? 0) - (before[i].get(thread) ?? 0);
+    const all = [...after[i].keys()].reduce((sum, thread) => sum + timeOf(thread), 0);
+    const count = us[i].length;
+    return { processorUs: all / count, mainThreadUs: timeOf(pid) / count, p50Us: median(us[i]) };
+  });
 }
 
 async function sendOrder(url: string, headers: Record<string, string>, body: string): Promise<number> {
