@@ -1,12 +1,14 @@
+import type { ChildProcess } from "node:child_process";
 import { Agent, request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { WebSocket } from "ws";
+import type { BarePublisherTask, Publishing } from "./support/load/bare-publisher.ts";
 import { AUTOCANNON, type HttpLoad } from "./support/load/http-load.ts";
-import { type RunningExchange, startExchange } from "./support/processes.ts";
+import { endProcess, forkScript, type RunningExchange, request, startExchange } from "./support/processes.ts";
 import { processorUs } from "./support/processor-time.ts";
-import { goalRow, interleave, median, type Row, ratioRow } from "./support/report.ts";
+import { compact, goalRow, interleave, median, type Row, ratioRow } from "./support/report.ts";
 import { NATS_SERVER, type RunningNats, startNats } from "./support/servers/nats.ts";
 import { ReplicatedPair } from "./support/servers/replicated-pair.ts";
 
@@ -44,22 +46,71 @@ async function compareOrders(nats: RunningNats, rounds: number): Promise<Row[]> 
   const alone = await startExchange(PRICES);
   const environment = { PERPD_REPLICATE: nats.url, PERPD_REPLICATE_MONITORS: nats.monitor };
   const replicated = await startExchange(PRICES, { environment });
+  const publisher = forkScript("bench/support/load/bare-publisher.js", []);
   try {
-    const loads = [replicated, alone].map((exchange) => orderLoad(exchange));
-    for (const load of loads) await AUTOCANNON.run(load, 1); // warm-up
-    const [ours = [], theirs = []] = await interleave(
-      rounds,
-      ...loads.map((load) => () => AUTOCANNON.run(load, SECONDS).then(({ rate }) => rate)),
-    );
+    await request(publisher, { url: nats.url, stream: "load" } satisfies BarePublisherTask);
     return [
-      ratioRow("POST /orders in mode sync, 64 connections", "requests/s", "on this machine only", ours, theirs),
+      ...(await compareRates(nats, replicated, alone, publisher, rounds)),
       ...(await compareLatencies(nats, replicated, alone, rounds)),
     ];
   } finally {
+    await endProcess(publisher, "SIGKILL");
     await replicated.stop();
     await alone.stop();
   }
 }
+
+/**
+ * The bound is an exchange on this machine only, while a bare client publishes messages of the same size as often as the
+ * replicated exchange does: what a stream takes from two shared cores, if the exchange does nothing for it.
+ */
+async function compareRates(
+  nats: RunningNats,
+  replicated: RunningExchange,
+  alone: RunningExchange,
+  publisher: ChildProcess,
+  rounds: number,
+): Promise<Row[]> {
+  const rateOf = (exchange: RunningExchange) => AUTOCANNON.run(orderLoad(exchange), SECONDS).then(({ rate }) => rate);
+  const connection = await connect({ servers: nats.url });
+  try {
+    const manager = await jetstreamManager(connection);
+    for (const exchange of [replicated, alone]) await rateOf(exchange); // warm-up
+    const before = await logState(manager);
+    await rateOf(replicated);
+    const after = await logState(manager);
+    const messages = after.messages - before.messages;
+    const publishing: Publishing = {
+      bytes: Math.round((after.bytes - before.bytes) / messages),
+      perSecond: messages / SECONDS,
+      seconds: SECONDS,
+    };
+    const [ours = [], theirs = [], bound = []] = await interleave(
+      rounds,
+      () => rateOf(replicated),
+      () => rateOf(alone),
+      async () => {
+        const sent = request<number>(publisher, publishing);
+        const rate = await rateOf(alone);
+        await sent;
+        return rate;
+      },
+    );
+    const what = "POST /orders in mode sync, 64 connections";
+    const { bytes, perSecond } = publishing;
+    const beside = `on this machine only, beside a client that publishes ${compact(Math.round(perSecond))} messages/s of ${compact(bytes)} bytes`;
+    return [
+      ratioRow(what, "requests/s", "on this machine only", ours, theirs),
+      ratioRow(what, "requests/s", beside, ours, bound),
+      ratioRow(beside, "requests/s", "on this machine only", bound, theirs),
+    ];
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Of the exchange's stream. */
+const logState = async (manager: JetStreamManager) => (await manager.streams.info("perpd")).state;
 
 function orderLoad({ url, token }: Pick<RunningExchange, "url" | "token">): HttpLoad {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
@@ -77,10 +128,9 @@ async function compareLatencies(
   try {
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: "bare", subjects: ["bare"], storage: "file" });
-    const stateOf = async () => (await manager.streams.info("perpd")).state;
-    const before = await stateOf();
+    const before = await logState(manager);
     await timeOrders(replicated);
-    const after = await stateOf();
+    const after = await logState(manager);
     const bytes = Math.round((after.bytes - before.bytes) / (after.messages - before.messages));
     const [ours = [], theirs = [], publishes = []] = await interleave(
       rounds,
