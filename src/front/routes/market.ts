@@ -26,6 +26,7 @@ import {
   waitForReadSlotOf,
 } from "../routing/paging.ts";
 import { get, type Route } from "../routing/route.ts";
+import { SharedReads } from "../routing/shared-reads.ts";
 
 const DEFAULT_DEPTH = 100;
 
@@ -132,8 +133,9 @@ function publicTradesRoute(context: MarketContext, { path, summary, latest, answ
   });
 }
 
-export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
-  get("/market/klines", {
+export const klinesRoute = ({ engine, history, symbols }: Context): Route => {
+  const reads = new SharedReads<Uint8Array>();
+  return get("/market/klines", {
     access: "PUBLIC",
     summary: "Candles, oldest first: from startTime on, or the latest ones",
     query: schema.KlinesQuery,
@@ -144,17 +146,22 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route =>
       requireCandles(priceType, interval);
       checkTimeRange(query);
       const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
-      // Read before waiting: the history may hold only a part of the transactions released while it catches up.
-      const time = engine.releasedTime(instrument.id);
-      await historyCaughtUp(engine);
-      await waitForReadSlotOf(call);
       const series = { instrumentId: instrument.id, priceType, interval };
-      const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
-      const nextCursor = nextOpenTime === null ? null : String(nextOpenTime);
-      const rows = candles.map((candle) => klineJson(instrument, series, candle, time));
-      replyPage(call, { data: rows, nextCursor });
+      // Everybody who opens a chart asks for the same candles.
+      const key = [instrument.id, priceType, interval, startTime, endTime, limit].join(" ");
+      const page = await reads.share(key, call, async (group) => {
+        // Read before waiting: the history may hold only a part of the transactions released while it catches up.
+        const time = engine.releasedTime(instrument.id);
+        await historyCaughtUp(engine);
+        await waitForReadSlotOf(group);
+        const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
+        const rows = candles.map((candle) => klineJson(instrument, series, candle, time));
+        return Buffer.from(listJson(rows, nextOpenTime === null ? null : String(nextOpenTime)));
+      });
+      call.reply(200, page);
     },
   });
+};
 
 function readOpenTime(cursor: string): number {
   if (!/^[0-9]{1,15}$/.test(cursor)) throw badCursor();

@@ -1,0 +1,46 @@
+import type { Answer } from "../http/answer.ts";
+
+type Waiting = Pick<Answer, "done">;
+
+/** Those that one read answers. */
+class Group<T> implements Waiting {
+  readonly members: Waiting[] = [];
+  hasBegun = false;
+  result!: Promise<T>;
+
+  /** Nobody waits any more. */
+  get done(): boolean {
+    return this.members.every(({ done }) => done);
+  }
+}
+
+/**
+ * Reads for many who ask the same. While one read runs, all who come wait for the next one and share it. So equal requests cost
+ * no more than one read after the other, and nobody gets a state from before the own request.
+ */
+export class SharedReads<T> {
+  /** By key the newest group, until its read has ended. */
+  private readonly groups = new Map<string, Group<T>>();
+
+  /** Resolves with the result of `read`. `group` is done when all who share the read are. */
+  share(key: string, answer: Waiting, read: (group: Waiting) => Promise<T>): Promise<T> {
+    const newest = this.groups.get(key);
+    const group = newest === undefined || newest.hasBegun ? this.open(key, newest, read) : newest;
+    group.members.push(answer);
+    return group.result;
+  }
+
+  private open(key: string, before: Group<T> | undefined, read: (group: Waiting) => Promise<T>): Group<T> {
+    const group = new Group<T>();
+    this.groups.set(key, group);
+    const begin = (): Promise<T> => {
+      group.hasBegun = true;
+      return read(group);
+    };
+    const ended = before === undefined ? begin() : before.result.then(begin, begin);
+    group.result = ended.finally(() => {
+      if (this.groups.get(key) === group) this.groups.delete(key);
+    });
+    return group;
+  }
+}
