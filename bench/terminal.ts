@@ -9,6 +9,7 @@ import type { LivingMarketTask, MarketRates } from "./support/load/living-market
 import type { Loaded, PageLoadsTask } from "./support/load/page-loads.ts";
 import { TraderProcess } from "./support/load/trader-process.ts";
 import { type Busy, MeasuredPage, type Memory } from "./support/measured-page.ts";
+import { giveOwnCore } from "./support/own-core.ts";
 import type { Inputs, Recorded } from "./support/probe-results.ts";
 import { endProcess, forkScript, type RunningExchange, request, startExchange } from "./support/processes.ts";
 import { goalRow, median, type Row, ratioRow } from "./support/report.ts";
@@ -77,7 +78,7 @@ class TerminalBench {
         ...(await this.measureNavigation()),
         ...(await this.measureRounds(market, load)),
         await this.countViolations(),
-        ...(await this.measureOrders(load)),
+        ...(await this.measureOrders(market, load)),
         ...(await this.measureLongRun()),
       ];
     } finally {
@@ -237,8 +238,9 @@ class TerminalBench {
     return goalRow("terminal, rules of axe-core that are violated", "", 0, [violations.length]);
   }
 
-  /** Orders of an API client while many pages load and stay open, beside those just before. */
-  private async measureOrders(load: PageLoadsTask): Promise<Row[]> {
+  /** Orders of an API client while many pages load and stay open, beside those just before. The load has another core. */
+  private async measureOrders(market: ChildProcess, load: PageLoadsTask): Promise<Row[]> {
+    const shareCores = giveOwnCore(this.exchange.pid, [market.pid as number]);
     const { socketUrl: url, token } = this.exchange;
     const openingMessage = JSON.stringify({ op: "auth", token });
     const order = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
@@ -260,6 +262,7 @@ class TerminalBench {
       }
     } finally {
       await trader.stop();
+      shareCores();
     }
     const what = `an API client's order while ${PAGES} pages load, p99`;
     const ratios = during.map((value, round) => value / before[round]);

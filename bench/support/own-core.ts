@@ -1,0 +1,22 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+const CAN_PIN = process.platform === "linux" && spawnSync("taskset", ["--version"]).error === undefined;
+
+/**
+ * Gives one process a core of its own, and this one with the given others another core: the load stands for other machines.
+ * Processes that this one starts afterwards stay with it. Returns what ends it. Where that cannot be done nothing changes.
+ */
+export function giveOwnCore(pid: number, others: readonly number[]): () => void {
+  if (!CAN_PIN || availableParallelism() < 2) {
+    console.error("taskset or a second core is missing: the exchange shares its core with the load");
+    return () => {};
+  }
+  const load = [process.pid, ...others];
+  const pin = (cores: string, pids: readonly number[]): void => {
+    for (const each of pids) execFileSync("taskset", ["-a", "-c", "-p", cores, String(each)], { stdio: "ignore" });
+  };
+  pin("0", [pid]);
+  pin("1", load);
+  return () => pin(`0-${availableParallelism() - 1}`, [pid, ...load]);
+}
