@@ -269,7 +269,7 @@ class NatsStream implements BatchStream {
   }
 
   async append(batch: Batch, place: number): Promise<boolean> {
-    // Who writes would only hear its own messages.
+    // A leader would only hear its own messages.
     this.arrivals?.unsubscribe();
     this.arrivals = null;
     const message = headers();

@@ -16,7 +16,7 @@ class Group<T> implements Waiting {
 
 /**
  * Reads for many who ask the same. While one read runs, all who come wait for the next one and share it. So equal requests cost
- * no more than one read after the other, and nobody gets a state from before the own request.
+ * no more than one read after the other, and nobody gets a state from before their request.
  */
 export class SharedReads<T> {
   /** By key the newest group, until its read has ended. */
@@ -25,13 +25,19 @@ export class SharedReads<T> {
   /** Resolves with the result of `read`. `group` is done when all who share the read are. */
   share(key: string, answer: Waiting, read: (group: Waiting) => Promise<T>): Promise<T> {
     const newest = this.groups.get(key);
-    const group = newest === undefined || newest.hasBegun ? this.open(key, newest, read) : newest;
-    group.members.push(answer);
-    return group.result;
+    if (newest === undefined || newest.hasBegun) return this.open(key, newest, answer, read);
+    newest.members.push(answer);
+    return newest.result;
   }
 
-  private open(key: string, before: Group<T> | undefined, read: (group: Waiting) => Promise<T>): Group<T> {
+  private open(
+    key: string,
+    before: Group<T> | undefined,
+    answer: Waiting,
+    read: (group: Waiting) => Promise<T>,
+  ): Promise<T> {
     const group = new Group<T>();
+    group.members.push(answer);
     this.groups.set(key, group);
     const begin = (): Promise<T> => {
       group.hasBegun = true;
@@ -41,6 +47,6 @@ export class SharedReads<T> {
     group.result = ended.finally(() => {
       if (this.groups.get(key) === group) this.groups.delete(key);
     });
-    return group;
+    return group.result;
   }
 }

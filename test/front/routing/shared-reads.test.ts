@@ -8,10 +8,13 @@ class ManualReads {
   readonly shared = new SharedReads<number>();
   readonly ends: ((error?: Error) => void)[] = [];
   readonly groups: { readonly done: boolean }[] = [];
+  readonly doneAtBegin: boolean[] = [];
   nowMs = 0;
 
   ask(key: string, answer = { done: false }): Promise<number> {
     return this.shared.share(key, answer, (group) => {
+      // Before anything is awaited: the group of one who waits is not done.
+      this.doneAtBegin.push(group.done);
       this.groups.push(group);
       const beganAtMs = this.nowMs;
       return new Promise((resolve, reject) =>
@@ -43,6 +46,7 @@ test("those who come while a read runs share the next one, and get nothing from 
   await nextTurn();
   void reads.ask("a");
   assert.equal(reads.ends.length, 4, "afterwards a read begins at once again");
+  assert.deepEqual(reads.doneAtBegin, [false, false, false, false]);
 });
 
 test("reads of other keys do not wait, and one that fails fails for its group only", async () => {
