@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
@@ -23,6 +24,9 @@ const options = {
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "perpd-faults-"));
 const data = (name: string): string => join(folder, name);
+const execute = promisify(execFile);
+/** This process goes on meanwhile: the leader closes connections that it does not use for ten seconds. */
+const perpd = (...args: string[]) => execute(process.execPath, [MAIN, ...args]);
 
 let nats: Nats;
 let connection: NatsConnection;
@@ -59,9 +63,9 @@ before(async () => {
   await leader.start();
   await new Operator(leader).setIndex("BTC-PERP", "65000");
   trader = await until<Trader>("an account", () => openTrader(leader, "1000").catch(() => undefined));
-  execFileSync(process.execPath, [MAIN, "backup", leader.dataFolder, data("backup")]);
-  execFileSync(process.execPath, [MAIN, "restore", data("backup"), data("standby")]);
-  execFileSync(process.execPath, [MAIN, "restore", data("backup"), data("late")]);
+  await perpd("backup", leader.dataFolder, data("backup"));
+  await perpd("restore", data("backup"), data("standby"));
+  await perpd("restore", data("backup"), data("late"));
   standby = node("standby", "standby");
 });
 after(async () => {
@@ -101,11 +105,9 @@ test(
 );
 
 test("of two standbys one takes over, and the other one follows it", options, async () => {
-  execFileSync(process.execPath, [MAIN, "backup", leader.dataFolder, data("seed")]);
-  const both = ["one", "two"].map((name) => {
-    execFileSync(process.execPath, [MAIN, "restore", data("seed"), data(name)]);
-    return node(name, "standby");
-  }) as [TestServer, TestServer];
+  await perpd("backup", leader.dataFolder, data("seed"));
+  for (const name of ["one", "two"]) await perpd("restore", data("seed"), data(name));
+  const both = ["one", "two"].map((name) => node(name, "standby")) as [TestServer, TestServer];
   try {
     const ready = both.map((server) => server.start());
     for (const waiting of ready) waiting.catch(() => {});
@@ -145,7 +147,7 @@ test("of two standbys one takes over, and the other one follows it", options, as
 });
 
 test("a message of somebody else stops leader and start with what to do, and nothing is lost", options, async () => {
-  execFileSync(process.execPath, [MAIN, "restore", data("seed"), data("third")]);
+  await perpd("restore", data("seed"), data("third"));
   standby = node("third", "standby");
   const follows = standby.start();
   follows.catch(() => {});
