@@ -287,7 +287,9 @@ class NatsStream implements BatchStream {
   }
 
   wait(timeoutMs: number): Promise<void> {
-    this.arrivals ??= this.connection.subscribe(this.subject, { callback: () => this.wake() });
+    // At a stop the connection may be closed already.
+    if (!this.connection.isClosed())
+      this.arrivals ??= this.connection.subscribe(this.subject, { callback: () => this.wake() });
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       this.wake = () => {

@@ -1,4 +1,8 @@
+import { TimeSlicer } from "../common/time-slicer.ts";
 import type { Answer } from "../http/answer.ts";
+
+/** Sending the first 64 KiB of a long answer takes some 30 µs. */
+const RESULTS_PER_ITERATION = 8;
 
 type Waiting = Pick<Answer, "done">;
 
@@ -14,16 +18,28 @@ class Group<T> implements Waiting {
   }
 }
 
+const results = new TimeSlicer<() => void>(RESULTS_PER_ITERATION, (resume) => resume());
+
 /**
  * Reads for many who ask the same. While one read runs, all who come wait for the next one and share it. So equal requests cost
- * no more than one read after the other, and nobody gets a state from before their request.
+ * no more than one read after the other, and nobody gets a state from before their request. They get the result a few in each
+ * event-loop iteration, since each goes on to send it.
  */
 export class SharedReads<T> {
   /** By key the newest group, until its read has ended. */
   private readonly groups = new Map<string, Group<T>>();
 
   /** Resolves with the result of `read`. `group` is done when all who share the read are. */
-  share(key: string, answer: Waiting, read: (group: Waiting) => Promise<T>): Promise<T> {
+  async share(key: string, answer: Waiting, read: (group: Waiting) => Promise<T>): Promise<T> {
+    const result = await this.join(key, answer, read);
+    await new Promise<void>((resume) => {
+      results.add(resume);
+      results.run();
+    });
+    return result;
+  }
+
+  private join(key: string, answer: Waiting, read: (group: Waiting) => Promise<T>): Promise<T> {
     const newest = this.groups.get(key);
     if (newest === undefined || newest.hasBegun) return this.open(key, newest, answer, read);
     newest.members.push(answer);

@@ -80,3 +80,23 @@ test("a group is done when all of it are", () => {
     assert.equal(reads.groups[1].done, true);
   });
 });
+
+test("a crowd that shares a read gets its result over several event-loop iterations", async () => {
+  const CROWD = 100;
+  const reads = new ManualReads();
+  void reads.ask("a");
+  let answered = 0;
+  const crowd = Array.from({ length: CROWD }, () => reads.ask("a").then(() => answered++));
+  reads.ends[0]();
+  await nextTurn();
+  reads.ends[1]();
+  for (let turns = 0; answered < CROWD; turns++) {
+    const before = answered;
+    await nextTurn();
+    // Two iterations may pass before the test looks.
+    assert.ok(answered - before <= 16, `${answered - before} in one turn`);
+    assert.ok(turns < CROWD, "they get on");
+  }
+  await Promise.all(crowd);
+  assert.equal(reads.ends.length, 2);
+});
