@@ -58,8 +58,9 @@ const DEADLINE_CHECK_EVERY_MS = 50;
 /** Refusing a call takes about 15 µs: the bound keeps many expired calls from blocking the event loop. */
 const EXPIRED_PER_CHECK = 500;
 /**
- * How long the server still reads from WebSockets after their close frames. A client whose message meets a closed
- * connection may drop what it has not read, the last answers and the close frame included.
+ * How long the server still reads from open connections at the end. A client whose message meets a closed connection may drop what
+ * it has not read: the last answers of a WebSocket, and its close frame. A request that meets one is reset, and its client cannot
+ * know whether it was executed. Meanwhile it is refused, and its connection is closed in order.
  */
 const GOODBYE_MS = 300;
 /**
@@ -199,7 +200,8 @@ class HttpServer {
     for (const call of this.waiting.unread()) call.refuse(new ApiError("NOT_READY"));
     while (!this.waiting.isEmpty || arePacedBodiesDue()) await new Promise((later) => setTimeout(later, 10));
     clearInterval(this.deadlineTimer);
-    if (this.sockets.closeAll()) this.goodbye = new Promise((later) => setTimeout(later, GOODBYE_MS));
+    const hasSockets = this.sockets.closeAll();
+    if (hasSockets || this.connections > 0) this.goodbye = new Promise((later) => setTimeout(later, GOODBYE_MS));
   }
 
   /** `change`: 1 when the connection opens, -1 when it ends. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { Agent, get } from "node:http";
 import { connect } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { WebSocket } from "ws";
@@ -678,6 +679,26 @@ test("a WebSocket opens for pages of allowed sites and for programs, and for no 
   assert.equal(statusOf(await upgrade("Origin: https://app.example.com")), 101);
   const refused = await upgrade("Origin: https://evil.example");
   assert.deepEqual([statusOf(refused), bodyOf(refused)?.code], [403, "ORIGIN_NOT_ALLOWED"]);
+});
+
+test("a client that goes on while the server closes is told so, and its connection is not reset", async () => {
+  const sockets = { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} };
+  const onCall = (call: Call): void => call.reply(200, "{}");
+  const other = await listen({ host: "127.0.0.1", port: 0, socketPath: "/ws", onCall, sockets, log: { error() {} } });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = (): Promise<[status: number | undefined, connection: string | undefined, isReused: boolean]> =>
+    new Promise((resolve, reject) => {
+      const outgoing = get({ host: "127.0.0.1", port: other.port, agent }, (incoming) => {
+        const { statusCode, headers } = incoming;
+        incoming.resume().once("end", () => resolve([statusCode, headers.connection, outgoing.reusedSocket]));
+      });
+      outgoing.once("error", reject);
+    });
+  assert.deepEqual(await ask(), [200, undefined, false]);
+  const closing = other.close();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(await ask(), [503, "close", true]);
+  await closing;
 });
 
 test("close() answers waiting calls, then closes every connection", async () => {
