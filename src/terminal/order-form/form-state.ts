@@ -209,6 +209,7 @@ export function openPreview(): void {
     void symbol.value;
     const { side, kind, sizeUnit, stopDistance, stopUnit } = draft.peek();
     draft.value = { ...EMPTY_DRAFT, side, kind, sizeUnit, stopDistance, stopUnit };
+    refusal.value = null;
     isAttempted.value = false;
     maxSize.value = null;
   });

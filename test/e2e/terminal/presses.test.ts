@@ -119,6 +119,28 @@ test("a double click on the order form places one order, and what is typed meanw
   tab.assertClean();
 });
 
+/** Chooses a market by the command palette. */
+async function goTo(base: "BTC" | "ETH", position: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type(`go to ${base.toLowerCase()}`);
+  await page.keyboard.press("Enter");
+  await shows(form().getByText(`${position} ${base}`));
+}
+
+test("a refusal that is shown goes with its market", options, async () => {
+  const refusal = form().getByText(/post-only order must not/);
+  await form().getByRole("button", { name: "Limit", exact: true }).click();
+  await field("Post only").check();
+  await field("Price").fill("66000");
+  await field("Size").fill("0.02");
+  await shows(refusal);
+  await goTo("ETH", "0");
+  assert.equal(await refusal.count(), 0);
+  assert.equal(await form().locator("[aria-invalid=true]").count(), 0);
+  await goTo("BTC", "0.11");
+  tab.assertClean();
+});
+
 test(
   "a refusal that comes after the market was changed is not shown at the other market's order",
   options,
@@ -146,10 +168,7 @@ test(
     await until("the order to be sent", () => !isHeld);
     await wall.sell("0.5", "63999");
     release();
-    await page.keyboard.press("Control+k");
-    await page.keyboard.type("go to eth");
-    await page.keyboard.press("Enter");
-    await shows(form().getByText("0 ETH"));
+    await goTo("ETH", "0");
     await shows(notice(/^A post-only order must not trade at once/));
     assert.equal(
       await form()
@@ -161,10 +180,7 @@ test(
     proxy.heal();
     await wall.cancelAll();
     await maker.buy("5", "64990");
-    await page.keyboard.press("Control+k");
-    await page.keyboard.type("go to btc");
-    await page.keyboard.press("Enter");
-    await shows(form().getByText("0.11 BTC"));
+    await goTo("BTC", "0.11");
     tab.assertClean();
   },
 );

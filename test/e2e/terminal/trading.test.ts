@@ -589,7 +589,7 @@ test("no rule of axe-core is violated, in either theme and at each size", option
 test("a disconnected page says so, lets nobody trade, and goes on by itself", options, async () => {
   await form().getByRole("button", { name: "Limit" }).click();
   await fill({ Price: "64000", Size: "0.01" });
-  tab.expected = /ERR_CONNECTION_REFUSED|WebSocket connection/;
+  tab.expected = /ERR_CONNECTION_REFUSED|status of 503|WebSocket connection/;
   await server.stop();
   await shows(page.getByRole("alert").getByText(/connection to the exchange is lost/));
   assert.ok(await form().getByRole("button", { name: "Buy 0.01 BTC" }).isDisabled());
