@@ -3,7 +3,7 @@ import { TimeSlicer } from "../common/time-slicer.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
-/** Printing and sending this many snapshots of the deepest book takes about a millisecond. */
+/** Printing and sending this many snapshots of the deepest book takes about a millisecond. Others take longer: see TimeSlicer. */
 const SUBSCRIPTIONS_PER_ITERATION = 8;
 
 interface QueuedSubscription {
@@ -23,12 +23,15 @@ export class SubscriptionQueue {
   /** The waiting subscriptions by topic, in the order of the requests; never empty. */
   private readonly waiting = new Map<Connection, Map<string, QueuedSubscription>>();
   /** The waiting connections that are not known to be behind, the next one first. */
-  private readonly ready = new TimeSlicer<Connection>(SUBSCRIPTIONS_PER_ITERATION, (connection) =>
-    this.serve(connection),
-  );
+  private readonly ready: TimeSlicer<Connection>;
 
-  constructor(join: (connection: Connection, request: ChannelRequest, accountId: number) => void) {
+  /** `monotonic`: a clock that nobody sets, in ms. */
+  constructor(
+    join: (connection: Connection, request: ChannelRequest, accountId: number) => void,
+    monotonic: () => number,
+  ) {
     this.subscribe = join;
+    this.ready = new TimeSlicer(SUBSCRIPTIONS_PER_ITERATION, (connection) => this.serve(connection), monotonic);
   }
 
   /** A topic that already waits is subscribed once, with the last request. */

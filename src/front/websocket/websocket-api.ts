@@ -38,9 +38,7 @@ export class WebSocketApi implements SocketHandlers {
   private readonly streams: Streams;
   private readonly requests: RequestHandler;
   private readonly connections = new Map<Socket, Connection>();
-  private readonly subscriptionQueue = new SubscriptionQueue((connection, request, accountId) =>
-    this.streams.subscribe(connection, request, accountId),
-  );
+  private readonly subscriptionQueue: SubscriptionQueue;
   private heartbeatAt: number;
   private timer: NodeJS.Timeout | null = null;
   /** Disconnected clients whose orders are still being canceled. */
@@ -50,6 +48,10 @@ export class WebSocketApi implements SocketHandlers {
     const { engine } = options;
     this.options = options;
     this.streams = new Streams(options);
+    this.subscriptionQueue = new SubscriptionQueue(
+      (connection, request, accountId) => this.streams.subscribe(connection, request, accountId),
+      options.monotonic,
+    );
     const symbols = new Symbols(engine.instruments);
     const Requests = options.relay === undefined ? RequestHandler : RelayingRequests;
     this.requests = new Requests(options, symbols, this.streams, this.subscriptionQueue);
