@@ -29,6 +29,8 @@ const INPUT_EVERY_MS = 40;
 const SAMPLES = 20;
 const PAGES = 50;
 const ORDERS_PER_SECOND = 500;
+/** Rounds of orders for each other round: a p99 of few seconds varies much. */
+const ORDER_ROUNDS = 3;
 /** An order that goes the whole way but leaves nothing behind: IOC, far below the market. */
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "63000", quantity: "0.001" };
 const MIB = 2 ** 20;
@@ -250,7 +252,7 @@ class TerminalBench {
       (await trader.measure(SECONDS, ORDERS_PER_SECOND)).latency?.p99 ?? Number.NaN;
     try {
       await p99(); // warm-up
-      for (let round = 0; round < this.rounds; round++) {
+      for (let round = 0; round < ORDER_ROUNDS * this.rounds; round++) {
         before.push(await p99());
         const pages = forkScript("bench/support/load/page-loads.js", []);
         await request(pages, load);

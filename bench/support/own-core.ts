@@ -1,7 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { availableParallelism } from "node:os";
+import { availableParallelism, setPriority } from "node:os";
 
-const CAN_PIN = process.platform === "linux" && spawnSync("taskset", ["--version"]).error === undefined;
+const CAN_PIN = hasTool("taskset");
+const CAN_IDLE = hasTool("chrt");
+
+function hasTool(name: string): boolean {
+  return process.platform === "linux" && spawnSync(name, ["--version"]).error === undefined;
+}
 
 /**
  * Gives one process a core of its own, and this one with the given others another core: the load stands for other machines.
@@ -19,4 +24,10 @@ export function giveOwnCore(pid: number, others: readonly number[]): () => void 
   pin("0", [pid]);
   pin("1", load);
   return () => pin(`0-${availableParallelism() - 1}`, [pid, ...load]);
+}
+
+/** From now on this process runs only while no other one wants its core. A low priority alone would still delay others. */
+export function yieldToAll(): void {
+  setPriority(19);
+  if (CAN_IDLE) execFileSync("chrt", ["-a", "-i", "-p", "0", String(process.pid)], { stdio: "ignore" });
 }

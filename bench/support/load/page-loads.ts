@@ -1,5 +1,5 @@
 import { Agent, get } from "node:http";
-import { setPriority } from "node:os";
+import { yieldToAll } from "../own-core.ts";
 import { SocketClient, textFrame } from "./socket-client.ts";
 
 /** Loads a page many times at once in a separate process, without a browser: a browser would take all of the machine. */
@@ -19,8 +19,8 @@ export interface Loaded {
 /** As browsers have for a host. */
 const CONNECTIONS = 6;
 
-// It stands for other machines: the exchange has the processor first.
-setPriority(19);
+// It stands for other machines: it must not delay the client whose orders are measured.
+yieldToAll();
 
 process.once("message", (task: PageLoadsTask) => {
   process.on("message", async () => {
