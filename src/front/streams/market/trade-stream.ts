@@ -22,26 +22,31 @@ export interface TradeSource {
 /** Public trades, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
+  /** Those of a snapshot, printed. Many clients may come at once. */
+  private readonly recent: string[];
   /** Printed, but not published yet. */
   private pending: string[] = [];
   private pendingSequence = 0;
 
   constructor(topic: string, source: TradeSource, publish: Publish) {
     const { channel, instrument } = source;
-    const [last] = source.recent(1);
-    super(topic, headOf(channel, instrument), last?.trade.sequence ?? 0, publish);
+    const newestFirst = source.recent(SNAPSHOT_TRADES);
+    super(topic, headOf(channel, instrument), newestFirst[0]?.trade.sequence ?? 0, publish);
     this.source = source;
+    this.recent = printed(newestFirst);
   }
 
   override subscribe(subscriber: Subscriber, resume: number | null): void {
     this.flush();
     const missed = resume === null ? null : this.messagesAfter(resume);
     if (missed !== null) return this.resume(subscriber, missed);
-    this.sendSnapshot(subscriber, this.body(this.source.recent(SNAPSHOT_TRADES)));
+    this.sendSnapshot(subscriber, bodyOf(this.recent));
   }
 
   /** `text`: the trade, printed. */
   add(sequence: number, text: string): void {
+    this.recent.push(text);
+    if (this.recent.length > SNAPSHOT_TRADES) this.recent.shift();
     this.pending.push(text);
     this.pendingSequence = sequence;
   }
@@ -52,21 +57,22 @@ export class TradeStream extends Stream {
     const known = this.source.recent(Number.POSITIVE_INFINITY);
     const count = known.findIndex(({ trade }) => trade.sequence <= sequence);
     if (count < 0) return null;
-    return [this.messageText("UPDATE", this.sequence, sequence, this.body(known.slice(0, count)))];
-  }
-
-  private body(newestFirst: TradeOfSymbol[]): string {
-    const texts = newestFirst.map(({ instrument, trade }) => publicTradeJson(instrument, trade));
-    return `"data":[${texts.reverse().join(",")}]`;
+    return [this.messageText("UPDATE", this.sequence, sequence, bodyOf(printed(known.slice(0, count))))];
   }
 
   override flush(): void {
     if (this.pending.length === 0) return;
-    const data = this.pending.join(",");
+    const body = bodyOf(this.pending);
     this.pending = [];
-    this.publishUpdate("UPDATE", this.pendingSequence, `"data":[${data}]`);
+    this.publishUpdate("UPDATE", this.pendingSequence, body);
   }
 }
+
+/** Oldest first. */
+const printed = (newestFirst: readonly TradeOfSymbol[]): string[] =>
+  newestFirst.map(({ instrument, trade }) => publicTradeJson(instrument, trade)).reverse();
+
+const bodyOf = (texts: readonly string[]): string => `"data":[${texts.join(",")}]`;
 
 /** The newest trades of several symbols together, at most `limit`, newest first. `recent`: those of one symbol, likewise. */
 export function newestOf<Market extends { readonly instrument: Instrument }>(
