@@ -107,9 +107,11 @@ function topsOf(chart: IChartApi): number[] {
   return tops;
 }
 
+const isIntervalChosen = computed(() => settings.value.interval !== "");
+
 function proposeInterval(): void {
   const name = symbol.value;
-  if (name === "" || settings.value.interval !== "") return;
+  if (name === "" || isIntervalChosen.value) return;
   proposedInterval.value = null;
   void firstInterval(name).then((found) => {
     if (symbol.peek() === name) proposedInterval.value = found;

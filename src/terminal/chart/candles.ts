@@ -1,4 +1,4 @@
-import type { Kline, KlinesQuery } from "../../client/types.ts";
+import type { ChannelMessage, Kline, KlinesQuery } from "../../client/types.ts";
 import { Feed, publicClient } from "../state/connection.ts";
 import { DAY_MS, type Traded } from "./formulas.ts";
 
@@ -129,20 +129,18 @@ export class Candles {
     const { symbol, interval, priceType } = this;
     await this.load();
     if (this.isClosed) return;
-    this.feed = new Feed(publicClient, [{ channel: "klines", symbol, interval, priceType }], (message) => {
-      if (message.channel !== "klines") return;
-      // After a lost connection candles may be missing in between.
-      const last = this.all.at(-1);
-      const first = message.data[0];
-      if (
-        message.type === "SNAPSHOT" &&
-        last !== undefined &&
-        first !== undefined &&
-        first.openTime > last.closeTime + 1
-      )
-        void this.load();
-      else for (const candle of message.data) this.take(candle);
-    });
+    const channels = [{ channel: "klines", symbol, interval, priceType } as const];
+    this.feed = new Feed(publicClient, channels, (message) => this.receive(message), { isAuxiliary: true });
+  }
+
+  private receive(message: ChannelMessage): void {
+    if (message.channel !== "klines") return;
+    // After a lost connection candles may be missing in between.
+    const last = this.all.at(-1);
+    const first = message.data[0];
+    const isApart = last !== undefined && first !== undefined && first.openTime > last.closeTime + 1;
+    if (message.type === "SNAPSHOT" && isApart) void this.load();
+    else for (const candle of message.data) this.take(candle);
   }
 
   private async load(): Promise<void> {

@@ -2,8 +2,7 @@ import { effect, signal } from "@preact/signals";
 import type { PerpdError } from "../../client/error.ts";
 import { text } from "../text/catalogue.ts";
 import { countdown } from "../text/format.ts";
-import { account, accountStream } from "./account.ts";
-import { isLive } from "./connection.ts";
+import { account, accountStream, canSend } from "./account.ts";
 import { ticker } from "./markets.ts";
 import { toast } from "./toasts.ts";
 import { attempt } from "./trading.ts";
@@ -65,7 +64,7 @@ let isRenewing = false;
 /** Without a word: it happens several times a minute. A failure shows as the time that runs out. */
 async function renew({ timeoutMs }: CancelSwitch): Promise<void> {
   const stream = accountStream();
-  if (isRenewing || stream === null || !isLive.peek()) return;
+  if (isRenewing || stream === null || !canSend.peek()) return;
   isRenewing = true;
   const endsAtMs = Date.now() + timeoutMs;
   try {

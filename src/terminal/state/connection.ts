@@ -21,7 +21,9 @@ const PING_AGAIN_MS = 500;
 /** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
 const STALE_AFTER_MS = 9_000;
 
-interface FeedHandlers {
+interface FeedOptions {
+  /** Orders do not wait for it: a chart may load, and fail, beside them. */
+  isAuxiliary?: boolean;
   /** The quiet stream is in step. */
   onHeartbeat?(stream: StreamKey): void;
   /** A message of the stream was lost. A snapshot follows. */
@@ -38,6 +40,7 @@ const isNeeded = ({ channel }: { channel: string }): boolean => channel !== "mar
 export class Feed {
   readonly link = signal<Link>("CONNECTING");
   readonly stream: Stream;
+  readonly isAuxiliary: boolean;
   private readonly timer: number;
   private lastAliveAt = performance.now();
   private nextPingAt = 0;
@@ -50,8 +53,9 @@ export class Feed {
     client: PerpdClient,
     channels: ChannelRequest[],
     onMessage: (message: ChannelMessage) => void,
-    handlers: FeedHandlers = {},
+    options: FeedOptions = {},
   ) {
+    this.isAuxiliary = options.isAuxiliary === true;
     this.needed = channels.filter(isNeeded).length;
     this.stream = client.stream(
       channels,
@@ -63,23 +67,23 @@ export class Feed {
           this.heard(message);
         },
         onHeartbeat: (stream) => {
-          handlers.onHeartbeat?.(stream);
+          options.onHeartbeat?.(stream);
           this.heard(stream);
         },
-        onGap: (stream) => handlers.onGap?.(stream),
+        onGap: (stream) => options.onGap?.(stream),
         onDisconnect: () => {
           this.lose();
-          handlers.onDisconnect?.();
+          options.onDisconnect?.();
         },
         onError: (error) => {
           this.lose();
-          handlers.onError?.(error);
+          options.onError?.(error);
         },
       },
       { deadAfterMs: 12_000 },
     );
     this.timer = window.setInterval(() => this.check(), PING_AGAIN_MS);
-    feeds.add(this);
+    feeds.value = [...feeds.peek(), this];
   }
 
   /** Asks for a new snapshot of the stream that the message belongs to. */
@@ -89,7 +93,7 @@ export class Feed {
 
   close(): void {
     clearInterval(this.timer);
-    feeds.delete(this);
+    feeds.value = feeds.peek().filter((feed) => feed !== this);
     this.stream.close();
   }
 
@@ -131,30 +135,36 @@ export class Feed {
   }
 }
 
-const feeds = new Set<Feed>();
+const feeds = signal<readonly Feed[]>([]);
 let newestSequence = 0;
 
 /** Of the last ping. Null before the first. */
 export const roundTripMs = signal<number | null>(null);
 /** The exchange's sequence up to which the page knows it. */
 export const lastSequence = signal(0);
-/** Whether each connection that the page needs is open and heard from. */
-export const link = signal<Link>("CONNECTING");
-export const isLive = computed(() => link.value === "OPEN");
 
 const WORST: readonly Link[] = ["LOST", "CONNECTING", "OPEN"];
+const worstOf = (links: readonly Link[]): Link => WORST.find((each) => links.includes(each)) ?? "CONNECTING";
+
+/** Whether each connection that orders need is open and heard from. */
+export const tradingLink = computed(() =>
+  worstOf(feeds.value.filter(({ isAuxiliary }) => !isAuxiliary).map((feed) => feed.link.value)),
+);
+/** The same of all that the page shows, for display: it follows a little later, so that a short change does not flicker. */
+export const link = signal<Link>("CONNECTING");
+export const isLive = computed(() => link.value === "OPEN");
 
 function showSequence(): void {
   lastSequence.value = newestSequence;
 }
 
 function update(): void {
-  const links = [...feeds].map((feed) => feed.link.peek());
-  link.value = WORST.find((each) => links.includes(each)) ?? "CONNECTING";
+  const isLost = feeds.peek().some((feed) => feed.link.peek() === "LOST");
+  link.value = isLost ? "LOST" : tradingLink.peek();
 }
 
 setInterval(update, 250);
 addEventListener("offline", () => {
-  for (const feed of feeds) feed.link.value = "LOST";
+  for (const feed of feeds.peek()) feed.link.value = "LOST";
   update();
 });

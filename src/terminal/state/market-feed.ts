@@ -72,11 +72,12 @@ const openLiquidations = (): (() => void) =>
     const smallest = smallestLiquidation.value;
     liquidations.clear();
     tell(liquidationListeners);
-    const feed = new Feed(publicClient, [{ channel: "liquidations" }], (message) => {
+    const onMessage = (message: ChannelMessage): void => {
       if (message.channel !== "liquidations") return;
       liquidations.add(message.data, smallest);
       tell(liquidationListeners);
-    });
+    };
+    const feed = new Feed(publicClient, [{ channel: "liquidations" }], onMessage, { isAuxiliary: true });
     return () => feed.close();
   });
 

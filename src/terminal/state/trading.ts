@@ -9,7 +9,7 @@ import { price as showPrice, words } from "../text/format.ts";
 import { localRefusal, nearestOf, refusalText } from "../text/refusals.ts";
 import { accountClient, accountStream, canSend, positions } from "./account.ts";
 import { askFirst } from "./confirmation.ts";
-import { link } from "./connection.ts";
+import { tradingLink } from "./connection.ts";
 import { decimalsOfMarket, symbol, ticker, tickerOf } from "./markets.ts";
 import { type Toast, toast } from "./toasts.ts";
 
@@ -19,8 +19,8 @@ export { nearestOf, refusalText };
 
 /** Why nobody can place an order in a market from this page now; null when it is possible. */
 function obstacleIn(market: string): string | null {
-  if (link.value === "CONNECTING") return text.connecting;
-  if (link.value === "LOST") return text.stale;
+  if (tradingLink.value === "CONNECTING") return text.connecting;
+  if (tradingLink.value === "LOST") return text.stale;
   if (accountClient.value === null) return text.signInFirst;
   if (!canSend.value) return text.connecting;
   const status = tickerOf(market).value?.status;

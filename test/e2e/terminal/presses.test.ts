@@ -256,6 +256,41 @@ test("a position is reversed once by a double click, and by the size of the mome
   tab.assertClean();
 });
 
+test("neither a changed setting nor a chart that is loading keeps an order back", options, async () => {
+  const subscriptions: string[] = [];
+  proxy.toExchange = (message) => {
+    if (message.includes('"klines"')) subscriptions.push(message);
+    return message;
+  };
+  // The chart's stream gets no answer.
+  proxy.toPage = (message, pair) => {
+    if (message.includes('"klines"')) pair.isMute = true;
+    return pair.isMute ? null : message;
+  };
+  await page.getByRole("button", { name: "Settings" }).click();
+  const asks = dialog().getByRole("checkbox", { name: "Ask before an order is sent" });
+  await asks.press("Space");
+  await asks.press("Space");
+  await page.keyboard.press("Escape");
+  await page.waitForTimeout(300);
+  assert.deepEqual(subscriptions, []);
+  await region("Price chart").getByRole("button", { name: "5m", exact: true }).click();
+  await until("the chart's subscription", () => subscriptions.length === 1);
+  for (const size of ["0.021", "0.022", "0.023"]) {
+    await form().getByRole("button", { name: "Market", exact: true }).click();
+    await field("Size").fill(size);
+    await form()
+      .getByRole("button", { name: `Buy ${size} BTC` })
+      .click();
+    await shows(notice(`Bought ${size} BTC`));
+  }
+  proxy.heal();
+  await region("Price chart").getByRole("button", { name: "1m", exact: true }).click();
+  await alice.market("SELL", "0.066");
+  await hides(rows("Positions").filter({ hasText: "BTC-PERP" }));
+  tab.assertClean();
+});
+
 test("the second click of a double click does not reach the row that moves up", options, async () => {
   for (const price of ["60000", "60001", "60002"]) await alice.buy("0.002", price);
   await openTable("Open orders");
