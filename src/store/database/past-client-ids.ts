@@ -61,13 +61,21 @@ function lastIndexed(database: Database, instrumentId: number): number {
     if (++rank < next) continue;
     next *= 2;
     const { accountId, clientOrderId, orderId } = clientIdsOf(database).require(key);
-    if (findIndexed(database, accountId, clientOrderId)?.orderId === orderId) return orderId;
+    if (findIndexed(database, accountId, clientOrderId, instrumentId)?.orderId === orderId) return orderId;
   }
   return 0;
 }
 
-/** The latest remembered use of the id that the history index finds; null = there is none. */
-function findIndexed(database: Database, accountId: number, clientOrderId: string): ClientId | null {
+/**
+ * The latest remembered use of the id that the history index finds; null = there is none. `instrumentId` null: on any symbol.
+ * A later use on another symbol does not hide one that its own symbol still remembers.
+ */
+function findIndexed(
+  database: Database,
+  accountId: number,
+  clientOrderId: string,
+  instrumentId: number | null,
+): ClientId | null {
   const { index, clientOrders } = database;
   const hash = hashOfClientId(accountId, clientOrderId);
   for (const { id, lastHash } of index.get(HISTORY_INDEX_KEY)?.clientIdRuns ?? []) {
@@ -77,6 +85,7 @@ function findIndexed(database: Database, accountId: number, clientOrderId: strin
       ? [clientOrders.findInTextRun(id, accountId, clientOrderId)]
       : clientOrders.findInRun(id, hash);
     for (const orderId of orderIds) {
+      if (instrumentId !== null && idToInstrumentId(orderId) !== instrumentId) continue;
       const found = readId(database, orderId);
       if (found?.accountId === accountId && found.clientOrderId === clientOrderId) return found;
     }
@@ -100,12 +109,16 @@ export class PastIdReader {
     this.filter = new ClientIdFilter(past.filter);
   }
 
-  /** The latest use of the id, at whatever time; null = there is none, or it was loaded. */
+  /** The latest use of the id on any symbol, at whatever time; null = there is none, or it was loaded. */
   find(accountId: number, clientOrderId: string): ClientId | null {
+    return this.findOn(null, accountId, clientOrderId);
+  }
+
+  private findOn(instrumentId: number | null, accountId: number, clientOrderId: string): ClientId | null {
     if (!this.filter.mayHold(accountId, clientOrderId)) return null;
     const { database } = this;
     database.refresh();
-    const indexed = findIndexed(database, accountId, clientOrderId);
+    const indexed = findIndexed(database, accountId, clientOrderId, instrumentId);
     const found = indexed !== null && this.isLeft(indexed.orderId) ? indexed : null;
     // The caller's thread may block for ever, and would keep pages from being reused.
     database.refresh();
@@ -117,10 +130,7 @@ export class PastIdReader {
     let expiredThrough = 0;
     let oldest = 0;
     return {
-      find: (accountId, clientOrderId) => {
-        const found = this.find(accountId, clientOrderId);
-        return found !== null && idToInstrumentId(found.orderId) === instrumentId ? found : null;
-      },
+      find: (accountId, clientOrderId) => this.findOn(instrumentId, accountId, clientOrderId),
       read: (orderId) => this.read(orderId),
       takeExpired: (before, most) => {
         if (before <= oldest) return [];

@@ -152,8 +152,9 @@ export class ClientIdRuns {
     return orderId < first && !orders.has(orderId);
   }
 
-  /** Whether both orders have the same client order id. Then only the newer one counts. */
+  /** Whether both orders have the same client order id on one symbol. Then only the newer one counts. */
   private isSameId(newerId: number, olderId: number): boolean {
+    if (idToInstrumentId(newerId) !== idToInstrumentId(olderId)) return false;
     const newer = findOrder(this.database, newerId);
     const older = findOrder(this.database, olderId);
     return older?.clientOrderId === newer?.clientOrderId && older?.accountId === newer?.accountId;

@@ -126,6 +126,27 @@ test("the ids that were left are found by text and by order, and expire in order
   assert.deepEqual(ofSymbol.takeExpired(T0 + 7, 3), serials(6, 7));
 });
 
+test("a symbol finds its own use of an id that was used on another symbol later", async () => {
+  const two = openDatabase(join(root, "two"));
+  fill(two, 8, 8);
+  const elsewhere = { orderId: serialToId(9, 2), accountId: ALICE, clientOrderId: idOf(1) };
+  const fold = new HistoryFold(two, INSTRUMENTS);
+  fold.transaction(9, T0 + 9, 2);
+  fold.apply(event(OrderPlaced, { ...elsewhere, quantityLots: 5, rests: 1 }) as Event);
+  fold.commit();
+  const batch = new WriteBatch();
+  const row = { ...blank(ClientIdRow), ...elsewhere, bodyHash: 7, time: T0 + 9 };
+  batch.put(two.pastRows, clientIdKey(2, elsewhere.orderId), row);
+  two.commit(batch);
+  two.refresh();
+  const past = findPastIds(two, [SYMBOL, 2]);
+  const reader = new PastIdReader(two, { ...past, filter: ClientIdFilter.allocate(past.count) });
+  assert.equal(reader.of(SYMBOL).find(ALICE, idOf(1))?.orderId, orderIdOf(1));
+  assert.equal(reader.of(2).find(ALICE, idOf(1))?.orderId, elsewhere.orderId);
+  assert.equal(reader.find(ALICE, idOf(1))?.orderId, elsewhere.orderId);
+  await two.close();
+});
+
 test("after the check, unknown ids cost no read, and those that were left are found", async () => {
   const past = shared(database);
   const reader = new PastIdReader(database, past);
