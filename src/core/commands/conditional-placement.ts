@@ -15,7 +15,7 @@ import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { refuseLate, refuses } from "../protocol/refusals.ts";
 import { waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "../state/trailing.ts";
+import { activates, MAX_TRAILING_ORDERS, TRAILING_ORDERS_FOR_POSITIONS, trailingTrigger } from "../state/trailing.ts";
 import { reaches } from "../state/triggers.ts";
 import { replyConditionalDryRun } from "./dry-run.ts";
 import { answerDuplicate } from "./order-checks.ts";
@@ -80,8 +80,20 @@ function refusePlacement(
     if (side === BUY ? size >= 0 : size <= 0) return refuses(transaction, "REDUCE_ONLY_NO_POSITION", "closePosition");
   } else if (refuseQuantity(state.instrument, transaction, command.quantityLots)) return true;
   if (refuseTooManyConditional(state, transaction, row, 1)) return true;
-  if (command.callbackPpm === 0 || state.open.trailing.size < MAX_TRAILING_ORDERS) return false;
-  return refuses(transaction, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
+  return command.callbackPpm !== 0 && refuseTooManyTrailing(state, command, transaction, row);
+}
+
+/** All accounts share this bound. Returns whether it refused. */
+function refuseTooManyTrailing(
+  state: SymbolState,
+  { side, flags }: MessageOf<typeof PlaceTrigger>,
+  transaction: Transaction,
+  row: number,
+): boolean {
+  const size = state.positions.numbers[row + SIZE];
+  const reduces = (flags & REDUCE_ONLY) !== 0 && (side === BUY ? size < 0 : size > 0);
+  const limit = reduces ? MAX_TRAILING_ORDERS : MAX_TRAILING_ORDERS - TRAILING_ORDERS_FOR_POSITIONS;
+  return state.open.trailing.size >= limit && refuses(transaction, "TOO_MANY_TRAILING_ORDERS", "symbol", { limit });
 }
 
 /** Refuses `orderCount` more untriggered orders if the account would have too many. Returns whether it refused. */

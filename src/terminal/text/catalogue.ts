@@ -339,6 +339,7 @@ export const text = {
     TOO_MANY_OPEN_ORDERS: (of: Figures) => `You can have ${of.limit} open orders in this market. Cancel one first.`,
     TOO_MANY_TRIGGER_ORDERS: (of: Figures) =>
       `You can have ${of.limit} orders in this market that wait for a price. Cancel one first.`,
+    TOO_MANY_TRAILING_ORDERS: "This market has no room for another trailing order now. Use a stop with a fixed price.",
     POST_ONLY_WOULD_TRADE: (of: Figures) =>
       `A post-only order must not trade at once, and the best opposite price is ${of.best}.`,
     REDUCE_ONLY_NO_POSITION: "You have no position that the order could reduce.",

@@ -168,6 +168,14 @@ export const ENGINE_ERRORS = {
     remedy: "Cancel one of them first; details.limit is the maximum.",
     groups: ["PLACE"],
   },
+  TOO_MANY_TRAILING_ORDERS: {
+    status: 422,
+    problem: "All accounts together have the maximum number of trailing orders in this symbol.",
+    remedy:
+      "Use a stop with a fixed trigger, or try again later. details.limit is the maximum; it is higher for a reduce-only order of an account with a position.",
+    retryable: true,
+    groups: ["PLACE"],
+  },
   GOOD_TILL_DATE_PASSED: {
     status: 422,
     problem: "The goodTillDate is in the past.",

@@ -6,12 +6,14 @@ import {
   MODE_CANCEL_ONLY,
   MODE_HALTED,
   MODE_REDUCE_ONLY,
+  REDUCE_ONLY,
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
 import {
   CancelOrder,
   HaltSymbol,
+  PlaceOrder,
   PlaceTrigger,
   ReadOrders,
   ResumeSymbol,
@@ -20,7 +22,13 @@ import {
 import { TradingHalted } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
-import { activates, MAX_TRAILING_ORDERS, TrailingOrders, trailingTrigger } from "../../../src/core/state/trailing.ts";
+import {
+  activates,
+  MAX_TRAILING_ORDERS,
+  TRAILING_ORDERS_FOR_POSITIONS,
+  TrailingOrders,
+  trailingTrigger,
+} from "../../../src/core/state/trailing.ts";
 import { Exchange, make, type Said } from "../support/exchange.ts";
 import { FREE, instrument } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";
@@ -187,10 +195,11 @@ test("the number of trailing orders in a symbol is bounded", () => {
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
   const [accountId] = traffic.accounts;
   const { trailing } = exchange.symbol(FREE.id).state.open;
-  trailing.size += MAX_TRAILING_ORDERS;
+  trailing.size += MAX_TRAILING_ORDERS - TRAILING_ORDERS_FOR_POSITIONS;
   const order = { accountId, quantityLots: 5, callbackPpm: 10_000, orderType: TRAILING_STOP_MARKET, timeInForce: 1 };
   const reply = exchange.ask(FREE.id, make(PlaceTrigger, order)) as MessageOf<typeof Refused>;
-  assert.deepEqual([reply.code, reply.details], ["TOO_MANY_TRIGGER_ORDERS", { limit: MAX_TRAILING_ORDERS }]);
+  const limit = MAX_TRAILING_ORDERS - TRAILING_ORDERS_FOR_POSITIONS;
+  assert.deepEqual([reply.code, reply.details], ["TOO_MANY_TRAILING_ORDERS", { limit }]);
   // A canceled order makes room for another, again and again.
   trailing.size -= 1;
   for (let i = 0; i < 3; i++) {
@@ -199,4 +208,18 @@ test("the number of trailing orders in a symbol is bounded", () => {
     assert.equal(exchange.ask(FREE.id, make(PlaceTrigger, order)).type, Refused.code);
     exchange.do(FREE.id, make(CancelOrder, { accountId, orderId: placed.orderId }));
   }
+  // The rest is for positions.
+  trailing.size += 1;
+  const other = traffic.accounts[1] as number;
+  const limitOrder = { quantityLots: 5, priceTicks: 100 };
+  exchange.ask(FREE.id, make(PlaceOrder, { ...limitOrder, accountId: other, side: SELL }));
+  exchange.ask(FREE.id, make(PlaceOrder, { ...limitOrder, accountId, side: BUY }));
+  const reduceOnly = { ...order, side: SELL, flags: REDUCE_ONLY };
+  const place = (terms: object): number => exchange.ask(FREE.id, make(PlaceTrigger, terms)).type;
+  assert.equal(place({ ...reduceOnly, flags: 0 }), Refused.code);
+  assert.equal(place({ ...reduceOnly, side: BUY }), Refused.code, "it could not reduce a long position");
+  assert.equal(place({ ...reduceOnly, accountId: other }), Refused.code, "it could not reduce a short position");
+  assert.equal(place(reduceOnly), OrderView.code);
+  trailing.size += TRAILING_ORDERS_FOR_POSITIONS - 1;
+  assert.equal(place(reduceOnly), Refused.code);
 });
