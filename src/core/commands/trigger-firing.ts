@@ -120,22 +120,24 @@ export class TriggerFiring {
   /**
    * Places some of the due orders. Their trades may reach further triggers, which become due when the transaction ends.
    * An order that needs margin only fires while the transaction has changed no position: a gain of this transaction must
-   * not be used before it is in the log.
+   * not be used before it is in the log. A refused order changes none: orders that nobody can pay hold up others little.
    */
   fireTriggered(transaction: Transaction): void {
     const { state } = this;
+    let mayHaveTraded = state.dirty.hasRows;
     for (let fired = 0; fired < FIRED_PER_TRANSACTION && this.isFiring; fired++) {
       // First attach what the orders before have filled: an attached order that fires next must cover those lots, too.
       if (state.entryFills.size > 0) this.attached.attach(transaction);
       const slot = state.open.due.first();
-      if (state.dirty.hasRows && !state.open.isReduceOnly(slot)) return;
+      if (mayHaveTraded && !state.open.isReduceOnly(slot)) return;
       // Count the losses of the orders before at once, and free the margin of what they have closed.
       state.contributions.trackDirty();
-      this.fire(slot, transaction);
+      if (this.fire(slot, transaction)) mayHaveTraded = true;
     }
   }
 
-  private fire(slot: number, transaction: Transaction): void {
+  /** Returns whether the order was placed; otherwise it was refused. */
+  private fire(slot: number, transaction: Transaction): boolean {
     const { state, order } = this;
     const { orders, positions } = state;
     const closesAll = (orders.flags(slot) & CLOSE_POSITION) !== 0;
@@ -157,10 +159,11 @@ export class TriggerFiring {
     if (firing.refusal === "") {
       detachLeg(state, transaction, orderId, parentId);
       this.cancelSibling(siblingId, parentId, transaction);
-      return;
+      return true;
     }
     const reason = REASON_OF[firing.refusal as RefusalCode] ?? REASON_NOT_ACCEPTED;
     closeOrder(state, transaction, slot, STATUS_REJECTED, reason);
+    return false;
   }
 
   /** Take-profit and stop-loss of one parent order are one-cancels-the-other. */

@@ -143,6 +143,19 @@ test("due orders can be canceled; the others fire, over as many transactions as 
   );
 });
 
+test("refused orders share transactions; one that trades is followed only by orders that reduce", () => {
+  const market = new Market();
+  market.say(make(PlaceOrder, { accountId: BOB, side: BUY, priceTicks: 96, quantityLots: 9 }));
+  const poor = { accountId: ALICE + 9, quantityLots: 2 };
+  const refused = Array.from({ length: 38 }, () => market.stop(97, BY_INDEX, poor));
+  const traded = [market.stop(97, BY_INDEX), market.stop(97, BY_INDEX)];
+  const behind = market.stop(97, BY_INDEX, poor);
+  market.price(97);
+  const transactions: number[][] = [];
+  while (market.due) transactions.push(firedIn(market.fire(PLAIN.id)));
+  assert.deepEqual(transactions, [refused.slice(0, 20), [...refused.slice(20), traded[0]], [traded[1]], [behind]]);
+});
+
 test("while the symbol is halted nothing becomes due; orders that were due before fire when it trades again", () => {
   const market = new Market();
   const early = market.stop(97, BY_INDEX);
