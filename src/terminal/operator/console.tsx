@@ -5,20 +5,21 @@ import { text } from "../text/catalogue.ts";
 import { clock } from "../text/format.ts";
 import { ActionDialog } from "./actions.tsx";
 import { Acts, Fund, Liquidations, Rates } from "./lists.tsx";
-import { client, readAt, reading, refusedToken, signIn, signOut, staleReason } from "./session.ts";
+import { client, figures, lists, reading, refusedToken, signIn, signOut } from "./session.ts";
 import { AuditPanel, HealthPanel } from "./state-panels.tsx";
 import { SymbolsPanel } from "./symbols.tsx";
 import { texts } from "./texts.ts";
 
 export function Console() {
   const isSignedIn = client.value !== null;
+  const fault = isSignedIn ? staleText() : null;
   return (
     <div class="console">
       <TopBar />
-      <div role="alert" class="banner" data-on={(isSignedIn && staleReason.value !== null) || undefined}>
-        {isSignedIn && staleReason.value !== null && texts.staleSince(lastRead(), staleReason.value)}
+      <div role="alert" class="banner" data-on={fault !== null || undefined}>
+        {fault}
       </div>
-      <main aria-label={texts.operator} data-stale={staleReason.value !== null || undefined}>
+      <main aria-label={texts.operator} data-stale={figures.value.staleReason !== null || undefined}>
         {isSignedIn ? <Panels /> : <SignIn />}
       </main>
       {isSignedIn && <ActionDialog />}
@@ -27,7 +28,14 @@ export function Console() {
   );
 }
 
-const lastRead = (): string => (readAt.value === 0 ? texts.none : clock(readAt.value));
+/** Null: nothing is old. Old figures mean old lists. */
+function staleText(): string | null {
+  const { staleReason, readAt } = figures.value;
+  if (staleReason !== null) return texts.staleSince(readAt === 0 ? texts.none : clock(readAt), staleReason);
+  const { staleReason: reason, readAt: listsReadAt } = lists.value;
+  if (reason === null) return null;
+  return listsReadAt === 0 ? texts.listsNotRead(reason) : texts.listsStaleSince(clock(listsReadAt), reason);
+}
 
 function Panels() {
   return (
@@ -50,7 +58,7 @@ function Panels() {
 function TopBar() {
   const isSignedIn = client.value !== null;
   const isLight = settings.value.theme === "light";
-  const isStale = staleReason.value !== null;
+  const isStale = figures.value.staleReason !== null;
   return (
     <header class="top">
       <h1 class="console-title">

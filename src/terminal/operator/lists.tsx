@@ -4,7 +4,16 @@ import { type ChartData, type Line, LineChart } from "../plots/line-chart.tsx";
 import { type Column, Table } from "../tables/table.tsx";
 import { dayAndClock, signed, tone, usd, words } from "../text/format.ts";
 import { columns, sampleCount, times } from "./samples.ts";
-import { type ActKind, actKind, acts, chooseActs, insurance, liquidations, type OperatorAct } from "./session.ts";
+import {
+  type ActKind,
+  actKind,
+  acts,
+  chooseActs,
+  insurance,
+  liquidations,
+  lists,
+  type OperatorAct,
+} from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** The recent past: rates as charts, the insurance fund, liquidations, and what operators did. */
@@ -27,6 +36,10 @@ const Scroll = (props: { name: string; children: ComponentChildren }) => (
     {props.children}
   </div>
 );
+
+/** What an empty list says. `isRead`: it is known to be empty. */
+const emptyText = (isRead: boolean, none: string): string =>
+  isRead ? none : lists.value.staleReason === null ? texts.reading : texts.notRead;
 
 type Figure = keyof typeof columns;
 
@@ -124,7 +137,7 @@ export function Fund() {
           columns={MOVEMENTS}
           rows={fund?.data ?? []}
           keyOf={({ sequence, kind, symbol }) => `${sequence}${kind}${symbol}`}
-          empty={fund === null ? texts.reading : texts.noMovements}
+          empty={emptyText(fund !== null, texts.noMovements)}
         />
       </Scroll>
     </Panel>
@@ -147,9 +160,9 @@ export function Liquidations() {
         <Table
           caption={texts.liquidations}
           columns={LIQUIDATIONS}
-          rows={liquidations.value}
+          rows={liquidations.value ?? []}
           keyOf={({ symbol, tradeId }) => symbol + tradeId}
-          empty={texts.noLiquidations}
+          empty={emptyText(liquidations.value !== null, texts.noLiquidations)}
         />
       </Scroll>
     </Panel>
@@ -189,9 +202,9 @@ export function Acts() {
         <Table
           caption={texts.acts}
           columns={ACTS}
-          rows={acts.value}
+          rows={acts.value ?? []}
           keyOf={({ sequence, symbol }) => `${sequence}${symbol}`}
-          empty={texts.noActs}
+          empty={emptyText(acts.value !== null, texts.noActs)}
         />
       </Scroll>
     </Panel>

@@ -1,4 +1,4 @@
-import { batch, signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import { PerpdClient } from "../../client/client.ts";
 import { PerpdError } from "../../client/error.ts";
 import type {
@@ -20,8 +20,11 @@ import { texts } from "./texts.ts";
 
 const BASE_URL = `${location.origin}/v1`;
 const EVERY_MS = 1_000;
-const LISTS_EVERY = 10;
-const TIMEOUT_MS = 5_000;
+const LISTS_EVERY_MS = 10_000;
+/** The exchange answers within five seconds, if only that it cannot. */
+const TIMEOUT_MS = 6_000;
+/** A token is refused at once. */
+const REFUSED_WITHIN_MS = 1_000;
 const ROWS = 50;
 const FUND_ROWS = 200;
 
@@ -32,17 +35,27 @@ export type OperatorAct = OperatorActList["data"][number];
 export const client = signal<PerpdClient | null>(null);
 /** Why the last token was refused. */
 export const refusedToken = signal<string | null>(null);
-/** Why the figures are old. Null: they are not. */
-export const staleReason = signal<string | null>(null);
-/** When the figures were read last, in milliseconds since the epoch. */
-export const readAt = signal(0);
+/** What is read together. */
+export interface Freshness {
+  /** Why it is old. Null: it is not. */
+  readonly staleReason: string | null;
+  /** When it was read last, in milliseconds since the epoch. 0: never. */
+  readonly readAt: number;
+}
+
+const UNREAD: Freshness = { staleReason: null, readAt: 0 };
+export const figures = signal(UNREAD);
+/** Of the lists, which come from the history: it may be stalled while the figures go on. */
+export const lists = signal(UNREAD);
 export const instruments = signal<readonly Instrument[]>([]);
 export const tickers = signal<ReadonlyMap<string, Ticker>>(new Map());
 export const health = signal<Health | null>(null);
 export const reading = signal<Reading | null>(null);
 export const insurance = signal<Insurance | null>(null);
-export const liquidations = signal<readonly PublicTrade[]>([]);
-export const acts = signal<readonly OperatorAct[]>([]);
+/** Null: not read yet. */
+export const liquidations = signal<readonly PublicTrade[] | null>(null);
+/** Null: those of this kind are not read yet. */
+export const acts = signal<readonly OperatorAct[] | null>(null);
 export const actKind = signal<ActKind>("SYMBOL_STATUS");
 export const audit = signal<{ readonly at: number; readonly report: Audit } | null>(null);
 
@@ -50,17 +63,21 @@ export const audit = signal<{ readonly at: number; readonly report: Audit } | nu
 export async function signIn(token: string): Promise<void> {
   const candidate = new PerpdClient({ baseUrl: BASE_URL, token, retries: 0, timeoutMs: TIMEOUT_MS });
   try {
-    await candidate.operatorActs({ limit: 1 });
+    // The metrics need no history, which may be stalled. But others than operators may read them, too.
+    await readMetrics(candidate);
+    await Promise.race([candidate.operatorActs({ limit: 1 }), wait(REFUSED_WITHIN_MS)]);
   } catch (error) {
     refusedToken.value = refusalText(error);
     return;
   }
   batch(() => {
     refusedToken.value = null;
-    staleReason.value = null;
+    figures.value = UNREAD;
+    lists.value = UNREAD;
     client.value = candidate;
   });
-  void readForever(candidate);
+  void repeat(candidate, EVERY_MS, () => updateFigures(candidate, true));
+  void repeat(candidate, LISTS_EVERY_MS, () => updateLists(candidate));
 }
 
 /** Forgets the token. `reason`: why, if it was not the operator who did. */
@@ -69,35 +86,47 @@ export function signOut(reason: string | null = null): void {
     client.value = null;
     refusedToken.value = reason;
     audit.value = null;
-    acts.value = [];
+    insurance.value = null;
+    liquidations.value = null;
+    acts.value = null;
   });
 }
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function readForever(from: PerpdClient): Promise<void> {
-  for (let turn = 0; client.peek() === from; turn++) {
-    await read(from, turn % LISTS_EVERY === 0, true);
-    await wait(EVERY_MS);
+async function repeat(from: PerpdClient, everyMs: number, read: () => Promise<void>): Promise<void> {
+  while (client.peek() === from) {
+    await read();
+    await wait(everyMs);
   }
 }
 
-/** Reads at once, after a change. */
+/** Reads at once, after a change. The lists come when they can. */
 export async function refresh(): Promise<void> {
   const from = client.peek();
-  if (from !== null) await read(from, true, false);
+  if (from === null) return;
+  void updateLists(from);
+  await updateFigures(from, false);
 }
 
 /** `isSample`: it becomes a point of the charts. */
-async function read(from: PerpdClient, withLists: boolean, isSample: boolean): Promise<void> {
+const updateFigures = (from: PerpdClient, isSample: boolean): Promise<void> =>
+  update(from, figures, () => readFigures(from, isSample));
+
+const updateLists = (from: PerpdClient): Promise<void> => update(from, lists, () => readLists(from));
+
+async function update(from: PerpdClient, freshness: Signal<Freshness>, read: () => Promise<void>): Promise<void> {
+  let staleReason: string | null = null;
   try {
-    await Promise.all([readFigures(from, isSample), withLists && readLists(from)]);
-    staleReason.value = null;
+    await read();
   } catch (error) {
     if (client.peek() !== from) return;
     if (error instanceof PerpdError && error.code === "OPERATOR_REQUIRED") return signOut(texts.tokenEnded);
-    staleReason.value = refusalText(error);
+    staleReason = refusalText(error);
   }
+  if (client.peek() !== from) return;
+  const readAt = staleReason === null ? Date.now() : freshness.peek().readAt;
+  freshness.value = { staleReason, readAt };
 }
 
 let readsBegun = 0;
@@ -122,7 +151,6 @@ async function readFigures(from: PerpdClient, isSample: boolean): Promise<void> 
     health.value = state;
     instruments.value = symbols.data;
     tickers.value = new Map(prices.data.map((each) => [each.symbol, each]));
-    readAt.value = Date.now();
   });
 }
 
@@ -141,13 +169,13 @@ async function readMetrics({ token }: PerpdClient): Promise<Reading> {
 
 async function readLists(from: PerpdClient): Promise<void> {
   const { data: symbols } = await from.symbols();
-  const [fund, ...lists] = await Promise.all([
+  const [fund, ...trades] = await Promise.all([
     from.insurance({ limit: FUND_ROWS }),
     ...symbols.map(({ symbol }) => from.liquidations(symbol, { limit: ROWS })),
   ]);
   await readActs(from);
   if (client.peek() !== from) return;
-  const newest = lists.flatMap(({ data }) => data).sort((a, b) => b.time - a.time);
+  const newest = trades.flatMap(({ data }) => data).sort((a, b) => b.time - a.time);
   batch(() => {
     insurance.value = fund;
     liquidations.value = newest.slice(0, ROWS);
@@ -162,6 +190,6 @@ async function readActs(from: PerpdClient): Promise<void> {
 
 export function chooseActs(kind: ActKind): void {
   actKind.value = kind;
-  acts.value = [];
+  acts.value = null;
   void refresh();
 }

@@ -16,6 +16,11 @@ export const texts = {
   live: "Live",
   stale: "Stale",
   staleSince: (clock: string, reason: string) => `Stale: these figures are of ${clock}. ${reason}`,
+  listsStaleSince: (clock: string, reason: string) =>
+    `Stale: the fund, the liquidations and the actions of operators are of ${clock}. ${reason}`,
+  listsNotRead: (reason: string) =>
+    `The fund, the liquidations and the actions of operators could not be read. ${reason}`,
+  notRead: "It could not be read.",
   logPosition: "Log position",
   logPositionHint: "Sequence of the last transaction that is durable and published.",
   reading: "Reading…",

@@ -6,7 +6,7 @@ import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader } from "../support/trader.ts";
-import { until } from "../support/wait.ts";
+import { pause, until } from "../support/wait.ts";
 
 /** An operator in Chromium on a real exchange. By role and accessible name only, and no policy is bypassed. */
 
@@ -153,6 +153,47 @@ test("the audit, the fund and the health are shown, without a violation of axe-c
   assert.deepEqual(await tab.axe(), []);
   tab.assertClean();
 });
+
+test(
+  "while the history does not answer, an operator signs in and sees figures, and no list says that it is empty",
+  options,
+  async () => {
+    const stalled = await Tab.open(browser, new URL("/operator", server.url).href);
+    const within = (name: string): Locator => stalled.page.getByRole("region", { name, exact: true });
+    stalled.expected = /status of 503/;
+    const history = /\/v1\/(operator\/acts|market\/(insurance|liquidations))/;
+    const problem = { code: "TIMEOUT", message: "The history was not read in time.", requestId: "of-the-test" };
+    try {
+      await stalled.page.route(history, async (route) => {
+        await pause(2_000);
+        await route.fulfill({ status: 503, json: problem }).catch(() => {});
+      });
+      await stalled.page.getByLabel("Operator token").fill(OPERATOR_TOKEN);
+      await stalled.page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await shows(within("Actions of operators").getByText("Reading…"));
+      await shows(within("Health").getByText("OK", { exact: true }));
+      const banner = stalled.page.getByRole("alert");
+      await shows(banner.getByText(/^The fund, the liquidations and the actions of operators could not be read\./));
+      for (const name of ["Insurance fund", "Recent liquidations", "Actions of operators"])
+        await shows(within(name).getByText("It could not be read."));
+      await shows(stalled.page.getByRole("status").getByText("Live"));
+      assert.deepEqual(await stalled.axe(), []);
+      const shown = (): Promise<string | null> => within("Health").textContent();
+      const before = await shown();
+      await until("newer figures", async () => (await shown()) !== before);
+      await stalled.page.unroute(history);
+      await shows(within("Recent liquidations").getByText("Nobody was liquidated."));
+      await banner.getByText(/could not be read/).waitFor({ state: "hidden" });
+      await stalled.page.route(history, (route) => route.fulfill({ status: 503, json: problem }));
+      await stalled.page.getByRole("button", { name: "Index prices", exact: true }).click();
+      await shows(banner.getByText(/^Stale: the fund, .* of operators are of \d\d:\d\d:\d\d\./));
+      await shows(within("Actions of operators").getByText("It could not be read."));
+      stalled.assertClean();
+    } finally {
+      await stalled.page.close();
+    }
+  },
+);
 
 test("a lost connection is said, and the token is forgotten at the end", options, async () => {
   // A request of the moment in which the exchange stops is refused.
