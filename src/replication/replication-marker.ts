@@ -33,3 +33,12 @@ export function refuseAlone(dataDir: string): void {
     `${dataDir} is replicated in the stream ${marker.stream}, and another process may have gone on from it; start it with --replicate, or remove ${MARKER_FILE} from it if it is the newest copy and shall be an exchange of its own`,
   );
 }
+
+/** Throws if the folder is replicated in another stream than `stream`: a leader of a second one would go on from an old state. */
+export function refuseOtherStream(dataDir: string, stream: string): void {
+  const marker = readMarker(dataDir);
+  if (marker === null || marker.stream === stream) return;
+  throw new StreamFault(
+    `${dataDir} is replicated in the stream ${marker.stream}, but the setting replicateStream is ${stream}; set it to ${marker.stream}`,
+  );
+}

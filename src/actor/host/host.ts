@@ -5,7 +5,7 @@ import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
 import type { CutTail } from "../../replication/reconcile.ts";
-import { refuseAlone } from "../../replication/replication-marker.ts";
+import { refuseAlone, refuseOtherStream } from "../../replication/replication-marker.ts";
 import type { LeaseEntry } from "../../replication/stream.ts";
 import { ClientIdFilter } from "../../store/database/client-id-filter.ts";
 import { NO_PAST_IDS, type SharedPastIds } from "../../store/database/past-client-ids.ts";
@@ -310,6 +310,7 @@ export class Host extends EngineClient {
     const { config, replicas } = this;
     const { exchangeId } = must(readGenesis(config.data), "the genesis that the store has read");
     if (config.replication === null) return refuseAlone(config.data);
+    refuseOtherStream(config.data, config.replication.stream);
     const { thread, ended } = this.spawn<ReplicatorTask>("replicator", replicas.writtenDoorbell, {
       settings: { ...config.replication, exchangeId },
       dataDir: config.data,

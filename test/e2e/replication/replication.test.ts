@@ -430,6 +430,20 @@ test("a folder that was replicated does not start alone, and names what to do", 
   assert.match(failed.output, /is replicated in the stream perpd.*start it with --replicate/);
 });
 
+test(
+  "a mistyped stream is named beside the one of the folder, and nothing says that anything is lost",
+  options,
+  async () => {
+    const typo = { ...environment(), PERPD_REPLICATE_STREAM: "typo" };
+    for (const command of ["start", "standby"] as const) {
+      const failed = await startAndFail({ command, dataFolder: data("second"), environment: typo });
+      assert.equal(failed.code, 1);
+      assert.match(failed.output, /is replicated in the stream perpd, but the setting replicateStream is typo/);
+      assert.doesNotMatch(failed.output, /lost|replication\.json/);
+    }
+  },
+);
+
 test("the stream of another exchange is refused, and nothing is written", options, async () => {
   const failed = await startAndFail({ environment: environment() });
   assert.equal(failed.code, 1);
