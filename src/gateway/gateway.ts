@@ -17,7 +17,7 @@ import { CONSOLE_PATH, Pages } from "../front/routes/pages.ts";
 import { type Authenticator, Router } from "../front/routing/router.ts";
 import { StreamFault } from "../replication/batch.ts";
 import { openStreamReader } from "../replication/nats.ts";
-import type { ReadableStream } from "../replication/stream.ts";
+import { type ReadableStream, UnknownOutcomeError } from "../replication/stream.ts";
 import { Follower } from "./follower.ts";
 import { Forwarder, ROUTER_HEADERS } from "./forwarder.ts";
 import { LeaderKlines } from "./leader-klines.ts";
@@ -205,6 +205,7 @@ export class Gateway implements SocketHandlers {
       const pages = await this.readState();
       if (pages === null) continue;
       this.stream ??= await this.openStream(pages[0].exchangeId);
+      if (this.stream === null) continue;
       try {
         await this.follow(pages, this.stream);
       } catch (error) {
@@ -237,11 +238,19 @@ export class Gateway implements SocketHandlers {
     }
   }
 
-  private async openStream(exchangeId: string): Promise<ReadableStream> {
+  /** Null: no NATS server has answered. Throws StreamFault if the stream cannot be that of the leader. */
+  private async openStream(exchangeId: string): Promise<ReadableStream | null> {
     const replication = must(this.config.replication, "the settings of replication");
-    const { stream, close } = await openStreamReader({ ...replication, exchangeId });
-    this.closeStream = close;
-    return stream;
+    try {
+      const { stream, close } = await openStreamReader({ ...replication, exchangeId });
+      this.closeStream = close;
+      return stream;
+    } catch (error) {
+      if (!(error instanceof UnknownOutcomeError)) throw error;
+      this.complain(error.message);
+      await sleep(RETRY_MS);
+      return null;
+    }
   }
 
   private async follow(pages: readonly SymbolPage[], stream: ReadableStream): Promise<void> {

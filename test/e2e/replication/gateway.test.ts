@@ -16,6 +16,7 @@ import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
+import { TcpProxy } from "./tcp-proxy.ts";
 
 /** A leader, a standby and two gateways with a real NATS server. The tests build on each other. */
 
@@ -321,6 +322,24 @@ test("a gateway says what it does, and needs to know its upstreams", options, as
     const wrong = node("gateway", "wrong", environment);
     await assert.rejects(wrong.start(), reason);
     await wrong.dispose();
+  }
+});
+
+test("a gateway waits for the NATS server, and says meanwhile what it waits for", options, async () => {
+  const network = new TcpProxy(Number(new URL(nats.url).port));
+  const port = await freePort();
+  const url = `nats://perpd:a%20right%3Aone@127.0.0.1:${port}`;
+  const early = node("gateway", "early", { PERPD_UPSTREAM: leader.url, PERPD_REPLICATE: url });
+  try {
+    const starts = early.start();
+    starts.catch(() => {});
+    await early.logs(/cannot connect to NATS at nats:\/\/127\.0\.0\.1/);
+    await network.open(port);
+    await starts;
+    assert.equal((await new Api(early.url).request("GET", "/market/ticker")).status, 200);
+  } finally {
+    await early.dispose();
+    network.close();
   }
 });
 

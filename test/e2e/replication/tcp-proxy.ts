@@ -24,8 +24,9 @@ export class TcpProxy {
     });
   }
 
-  async open(): Promise<void> {
-    await once(this.server.listen(0, "127.0.0.1"), "listening");
+  /** Default: any free port. */
+  async open(port = 0): Promise<void> {
+    await once(this.server.listen(port, "127.0.0.1"), "listening");
     this.port = (this.server.address() as AddressInfo).port;
   }
 
