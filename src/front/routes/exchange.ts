@@ -88,7 +88,7 @@ export function createMetrics(context: Context): Registry {
   );
   gauge(
     "replication_epoch",
-    "Number of the leader since the stream was made; 0 without replication",
+    "Of the leader: its number since the stream was made; 0 on a standby and without replication",
     () => engine.replication?.epoch ?? 0,
   );
   gauge(
