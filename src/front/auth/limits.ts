@@ -161,20 +161,21 @@ export class Limits {
   quota(): Quota {
     const { tightest, tightestLeft } = this;
     if (tightest === null) throw new Error("quota() before a payment");
-    const remaining = Math.max(0, tightestLeft);
     return {
       limit: tightest.capacity,
-      remaining: Math.floor(remaining),
-      resetMs: Math.ceil((tightest.capacity - remaining) / tightest.perMs),
+      remaining: Math.floor(tightestLeft),
+      resetMs: Math.ceil((tightest.capacity - tightestLeft) / tightest.perMs),
     };
   }
 
   private take(scope: Scope, name: number | string, cost: Cost, now: number): void {
     const buckets = this.tables[scope][cost.budget];
     const left = buckets.take(name, cost.weight, now);
-    if (this.tightest === null || left / buckets.capacity < this.tightestLeft / this.tightest.capacity) {
+    // A refusal takes nothing, so that bucket still holds what it held. It is shown, since it is the one that refused.
+    const held = left < 0 ? left + Math.min(cost.weight, buckets.capacity) : left;
+    if (left < 0 || this.tightest === null || held / buckets.capacity < this.tightestLeft / this.tightest.capacity) {
       this.tightest = buckets;
-      this.tightestLeft = left;
+      this.tightestLeft = held;
     }
     if (left < 0) throw rateLimited(scope, cost, buckets, left);
   }

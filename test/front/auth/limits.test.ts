@@ -226,6 +226,22 @@ test("the quota shows the bucket nearest to empty", () => {
   assert.deepEqual(limits.quota(), { limit: 10, remaining: 9, resetMs: 200 });
 });
 
+test("after a refusal the quota shows what its bucket still holds", () => {
+  const limits = open();
+  const batch = { budget: "ORDER", weight: 15 } as const;
+  limits.payByAddress("203.0.113.7", batch, NOW);
+  limits.payByPrincipal(session(16), batch, NOW);
+  limits.payByAddress("203.0.113.7", batch, NOW);
+  assert.throws(() => limits.payByPrincipal(session(16), batch, NOW), { code: "RATE_LIMITED" });
+  // 5 of 20 are left.
+  assert.deepEqual(limits.quota(), { limit: 20, remaining: 5, resetMs: 1500 });
+  // More than the bucket can hold takes all of it.
+  const whole = { budget: "ORDER", weight: 100 } as const;
+  limits.payByAddress("203.0.113.7", ORDER, NOW);
+  assert.throws(() => limits.payByPrincipal(session(16), whole, NOW), { code: "RATE_LIMITED" });
+  assert.equal(limits.quota().remaining, 5);
+});
+
 test("a refusal names the bucket and when to try again", () => {
   const limits = open();
   limits.payByAddress("203.0.113.7", ORDER, NOW);
