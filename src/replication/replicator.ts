@@ -221,9 +221,11 @@ export class Replicator {
       return epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
     }
     const { entry, revision } = found;
-    if (entry.epoch > 0 && entry.instruments !== settings.instruments)
+    // A leader that has ended may come back with another configuration, but no standby may take over with one.
+    const mayDiffer = mayBegin && entry.isReleased;
+    if (entry.epoch > 0 && entry.instruments !== settings.instruments && !mayDiffer)
       throw new StreamFault(
-        `the leader ${entry.url} has other instruments than this process: give both the same configuration`,
+        `the leader ${entry.url} has other instruments than this process: give both the same configuration. To change them, stop all processes, the leader last, and start the leader first`,
       );
     if (entry.epoch > 0 && !entry.isReleased && entry.node !== this.followed) {
       this.followed = entry.node;

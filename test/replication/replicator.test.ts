@@ -219,6 +219,26 @@ test("a lease that is gone counts as one that stands still, when the exchange wa
   assert.equal(empty.stream.appends, 0);
 });
 
+test("only a start may change the instruments, and only when the leader has released the lease", async () => {
+  const opened = (isReleased: boolean, mayBegin: boolean) => {
+    const lease = new MemoryLease();
+    lease.entry = { ...leaseOf("before", 1), instruments: "other", isReleased };
+    lease.revision = 1;
+    return open({ stream: new MemoryStream([batchOf(1, 4)]), lease, mayBegin, journal: new MemoryJournal(4) });
+  };
+  for (const [isReleased, mayBegin] of [
+    [false, false],
+    [false, true],
+    [true, false],
+  ] as const)
+    await assert.rejects(opened(isReleased, mayBegin).ended, /other instruments .*stop all processes, the leader last/);
+  const { state, journal, ended, lease } = opened(true, true);
+  await until("the leader", () => state.isLeading);
+  assert.equal(lease.entry?.instruments, "");
+  journal.stop();
+  await ended;
+});
+
 test("a standby knows that it has all of the stream only from the server that knows the end", async () => {
   const lease = new MemoryLease();
   lease.entry = leaseOf("leader", 1);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { StreamFault } from "../../replication/batch.ts";
 import { LocalLog } from "../../replication/local-log.ts";
 import { openServer, type ReplicationServer, type ServerSettings } from "../../replication/nats.ts";
 import { type CutTail, reconcile } from "../../replication/reconcile.ts";
@@ -9,7 +10,7 @@ import { requireSyncLater } from "../../replication/server-sync.ts";
 import { type LeaseEntry, type StandbyNote, UnknownOutcomeError } from "../../replication/stream.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
-import { AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
+import { AT_ACTOR_ID, AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
 import { Doorbell, RingProducer, waitForBell } from "../../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_STORE } from "./control.ts";
 import type { ThreadTask } from "./thread-task.ts";
@@ -185,6 +186,12 @@ class JournalSide implements LocalSide {
 
   async deliver(record: Uint8Array, sequence: number): Promise<void> {
     const { input, control } = this;
+    const actorId = viewOf(record).getUint16(AT_ACTOR_ID, true);
+    // Nothing here would apply them, and this process would lead without them.
+    if (!this.actorIds.includes(actorId))
+      throw new StreamFault(
+        `the stream has transactions of the instrument ${actorId}, which this configuration lacks; give this process the leader's configuration`,
+      );
     let at = input.reserve(record.length);
     for (; at < 0; at = input.reserve(record.length)) {
       input.wake();
