@@ -7,23 +7,40 @@ import { setPaintInterval } from "./frame.ts";
 
 const KEY = "perpd.settings";
 
-function read(): Settings {
+/** What the storage holds; `otherwise` when it holds nothing, or is off in this browser. */
+function read(otherwise: Settings): Settings {
   try {
-    return cleanSettings(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+    const stored = localStorage.getItem(KEY);
+    return stored === null ? otherwise : cleanSettings(JSON.parse(stored));
   } catch {
-    return DEFAULTS;
+    return otherwise;
   }
 }
 
-export const settings = signal<Settings>(read());
+export const settings = signal<Settings>(read(DEFAULTS));
 
+function write(next: Settings): void {
+  settings.value = next;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(next));
+  } catch {
+    // Storage is off in this browser: the choice lasts until the page is closed.
+  }
+}
+
+/** Changes one field of what is stored: another tab may have changed others a moment ago. */
 export function set<K extends keyof Settings>(name: K, value: Settings[K]): void {
-  settings.value = { ...settings.peek(), [name]: value };
+  write({ ...read(settings.peek()), [name]: value });
 }
 
 export function resetSettings(): void {
-  settings.value = { ...DEFAULTS, hasSeenTour: settings.peek().hasSeenTour };
+  write({ ...DEFAULTS, hasSeenTour: read(settings.peek()).hasSeenTour });
 }
+
+// The browser tells it to the other tabs only. What they take over they do not write.
+addEventListener("storage", ({ key }) => {
+  if (key === KEY) settings.value = read(settings.peek());
+});
 
 /** A preference of the system, such as "(prefers-color-scheme: light)". */
 function preference(media: string): ReadonlySignal<boolean> {
@@ -55,9 +72,4 @@ effect(() => {
   Object.assign(document.documentElement.dataset, { theme: isLight.value ? "light" : "dark", palette });
   setPaintInterval(Math.max(PAINT_EVERY_MS[pace], isCalm.value ? PAINT_EVERY_MS.quarter : 0));
   timeZone.value = zone;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(settings.value));
-  } catch {
-    // Storage is off in this browser: the choice lasts until the page is closed.
-  }
 });

@@ -23,9 +23,12 @@ export class Tab {
     page.on("pageerror", (error) => note(`uncaught: ${error.stack ?? error.message}`));
   }
 
-  /** `init` prepares the page before its first script runs. `isFirstVisit`: the browser has not seen the tour yet. */
+  /**
+   * Each tab is a browser of its own, with its own storage; those that are opened in a context share it. `init` prepares
+   * the page before its first script runs. `isFirstVisit`: the browser has not seen the tour yet.
+   */
   static async open(
-    browser: Browser,
+    browser: Pick<Browser, "newPage">,
     url: string,
     { init, isFirstVisit }: { init?: (page: Page) => Promise<void>; isFirstVisit?: boolean } = {},
   ): Promise<Tab> {

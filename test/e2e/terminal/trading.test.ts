@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { DEFAULTS } from "../../../src/terminal/state/choices.ts";
+import { DEFAULTS, type Settings } from "../../../src/terminal/state/choices.ts";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
@@ -361,6 +361,38 @@ test("settings survive a reload, hold nothing of the account, and are reset", op
   other.assertClean();
   await other.page.close();
 });
+
+test(
+  "a tab takes over the settings that another tab changes, and keeps them when it changes its own",
+  options,
+  async () => {
+    const context = await browser.newContext();
+    const [a, b] = [await Tab.open(context, page.url()), await Tab.open(context, page.url())];
+    const stored = async () => JSON.parse(String(await b.page.evaluate(`localStorage["perpd.settings"]`))) as Settings;
+    for (const { page } of [a, b]) await shows(page.getByText("Live", { exact: true }));
+    await b.page.evaluate(`{
+    globalThis.writes = 0;
+    const { setItem } = Storage.prototype;
+    Storage.prototype.setItem = function (...entry) { globalThis.writes++; setItem.apply(this, entry); };
+  }`);
+    await a.page.getByRole("button", { name: "Settings" }).click();
+    await a.page.getByRole("checkbox", { name: "Ask before an order is sent" }).check();
+    await a.page.getByRole("combobox", { name: "Theme" }).selectOption("Light");
+    await b.page.locator("[data-theme=light]").waitFor();
+    assert.equal(await b.page.evaluate("globalThis.writes"), 0);
+    await b.page.getByRole("button", { name: "5m", exact: true }).click();
+    await a.page.getByRole("button", { name: "5m", exact: true, pressed: true, includeHidden: true }).waitFor();
+    const { confirmsOrders, theme, interval } = await stored();
+    assert.deepEqual({ confirmsOrders, theme, interval }, { confirmsOrders: true, theme: "light", interval: "5m" });
+    // A tab that has heard of nothing changes its own field only, and what is no setting changes nothing.
+    await a.page.evaluate(`localStorage["perpd.settings"] = "{"`);
+    await b.page.evaluate(`localStorage["perpd.settings"] = JSON.stringify({ sounds: true, theme: "blue" })`);
+    await b.page.getByRole("button", { name: "15m", exact: true }).click();
+    assert.deepEqual(await stored(), { ...DEFAULTS, sounds: true, interval: "15m" });
+    for (const each of [a, b]) each.assertClean();
+    await context.close();
+  },
+);
 
 test("money is withdrawn, and an API key is created and revoked", options, async () => {
   const account = region("Account");
