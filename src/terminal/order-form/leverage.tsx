@@ -15,7 +15,8 @@ import { short, price as showPrice, usd } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { type MarginTerms, termsAfter } from "./margin-change.ts";
 
-const isOpen = signal(false);
+/** The market whose dialog is open. */
+const openFor = signal<string | null>(null);
 const typed = signal("");
 const mode = signal<MarginTerms["marginMode"]>("CROSS");
 const refusal = signal<PerpdError | null>(null);
@@ -29,19 +30,19 @@ export function LeverageButton() {
     typed.value = String(setting.leverage);
     mode.value = setting.marginMode;
     refusal.value = null;
-    isOpen.value = true;
+    openFor.value = symbol.peek();
   };
   return (
     <div class="leverage">
       <button type="button" class="chip" disabled={setting === null} onClick={show}>
         <span class="hidden">{text.marginMode} </span>
-        {modeText(setting?.marginMode ?? "CROSS")}
+        {setting === null ? "–" : modeText(setting.marginMode)}
       </button>
       <button type="button" class="chip" disabled={setting === null} onClick={show}>
         <span class="hidden">{text.leverage} </span>
         {setting === null ? "–" : `${setting.leverage}×`}
       </button>
-      {isOpen.value && <LeverageDialog />}
+      {openFor.value !== null && openFor.value === symbol.value && <LeverageDialog />}
     </div>
   );
 }
@@ -58,6 +59,7 @@ function leverageOf({ maxLeverage }: Instrument): number | PerpdError {
 const filledShare = (leverage: number, most: number): number => (100 * (leverage - 1)) / Math.max(1, most - 1);
 
 async function apply(chosen: Instrument): Promise<void> {
+  // Null when it could not be read again since the dialog was opened: both are sent then.
   const before = marginSetting.peek();
   const leverage = leverageOf(chosen);
   if (leverage instanceof PerpdError || isSending.peek()) {
@@ -71,7 +73,7 @@ async function apply(chosen: Instrument): Promise<void> {
   });
   await readMarginSetting();
   isSending.value = false;
-  if (refusal.peek() === null) isOpen.value = false;
+  if (refusal.peek() === null) openFor.value = null;
 }
 
 function LeverageDialog() {
@@ -84,7 +86,7 @@ function LeverageDialog() {
   };
   const ofLeverage = refusal.value?.field === "leverage" ? refusal.value : null;
   return (
-    <Dialog title={text.leverageOf(symbol.value)} onClose={() => (isOpen.value = false)}>
+    <Dialog title={text.leverageOf(symbol.value)} onClose={() => (openFor.value = null)}>
       <form
         noValidate
         onSubmit={(event) => {

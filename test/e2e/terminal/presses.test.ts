@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import type { Position } from "../../../src/client/types.ts";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
@@ -181,6 +182,48 @@ test(
     await wall.cancelAll();
     await maker.buy("5", "64990");
     await goTo("BTC", "0.11");
+    tab.assertClean();
+  },
+);
+
+test(
+  "the leverage of another market is neither shown nor compared with, and a failed read is repeated",
+  options,
+  async () => {
+    const leverage = (name: string): Locator => form().getByRole("button", { name: `Leverage ${name}`, exact: true });
+    await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 20 });
+    await alice.market("BUY", "0.001");
+    await shows(leverage("20×"));
+    tab.expected = /ERR_FAILED/;
+    let failures = 0;
+    const read = (url: URL): boolean => url.pathname === "/v1/positions/ETH-PERP";
+    await page.route(read, async (route) => {
+      failures++;
+      await route.abort();
+    });
+    await goTo("ETH", "0");
+    await shows(leverage("–"));
+    assert.ok(await leverage("–").isDisabled());
+    assert.equal(
+      await form()
+        .getByRole("button", { name: /^Margin mode –$/ })
+        .count(),
+      1,
+    );
+    await until("another read", () => failures >= 3);
+    await page.unroute(read);
+    await leverage("10×").click();
+    await dialog().getByRole("textbox", { name: "Leverage" }).fill("20");
+    await dialog().getByRole("button", { name: "Confirm" }).click();
+    await hides(dialog());
+    await shows(leverage("20×"));
+    assert.equal((await alice.get<Position>("/positions/ETH-PERP")).leverage, 20);
+    tab.expected = null;
+    for (const symbol of ["BTC-PERP", "ETH-PERP"])
+      await alice.call(200, "POST", `/positions/${symbol}/leverage`, { leverage: 10 });
+    await alice.market("SELL", "0.001");
+    await goTo("BTC", "0.11");
+    await shows(leverage("10×"));
     tab.assertClean();
   },
 );
