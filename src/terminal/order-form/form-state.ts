@@ -88,8 +88,27 @@ export const notional = computed(() => {
 
 /** The last refusal of this draft, by the dry run or by the exchange itself. */
 export const refusal = signal<PerpdError | null>(null);
-/** The engine's dry run of the last draft that had one. Null while there is none. */
-export const preview = signal<{ readonly order: NewOrder; readonly tried: DryRunOrder } | null>(null);
+/** What an order asks for. When it ends moves with the clock, and changes none of its figures. */
+const contentOf = (order: NewOrder | null): string => JSON.stringify({ ...order, goodTillDate: undefined });
+const builtContent = computed(() => contentOf(built.value.order));
+
+interface Tried {
+  readonly content: string;
+  readonly draft: Draft;
+  readonly tried: DryRunOrder;
+}
+/** The engine's last dry run. Null while there is none. */
+const lastTried = signal<Tried | null>(null);
+/**
+ * The dry run of what is in the form. Not exact: of the same input, with the size or the stop that the market gave it
+ * before.
+ */
+export const preview = computed<{ readonly tried: DryRunOrder; readonly isExact: boolean } | null>(() => {
+  const last = lastTried.value;
+  if (last === null || built.value.order === null) return null;
+  const isExact = last.content === builtContent.value;
+  return isExact || last.draft === draft.value ? { tried: last.tried, isExact } : null;
+});
 export const isSending = signal(false);
 /** The person has tried to send what is not complete: empty fields are faults from then on. */
 export const isAttempted = signal(false);
@@ -149,7 +168,7 @@ const TRY_AGAIN_MS = 4_000;
 let triedAt = Number.NEGATIVE_INFINITY;
 let dueAt = 0;
 let timer = 0;
-let tries = 0;
+let renewal = 0;
 
 /** As PerpdClient.tryOrder(), over the WebSocket: browsers write each refused HTTP request to the console. */
 const dryRun = (stream: Stream, order: NewOrder): Promise<DryRunOrder> =>
@@ -161,43 +180,58 @@ function tryIn(waitMs: number): void {
   timer = window.setTimeout(tryDraft, waitMs);
 }
 
-/** Forgets an answer that a later change has overtaken. */
+/**
+ * Forgets an answer about another order than the form's. One about the same order counts, even if another dry run of it
+ * is on its way: over a slow connection there is always one.
+ */
 async function tryDraft(): Promise<void> {
   const stream = accountStream();
   const { order } = built.peek();
   if (stream === null || order === null || obstacle.peek() !== null) return;
   triedAt = performance.now();
-  const number = ++tries;
+  const content = contentOf(order);
+  const input = draft.peek();
+  const isOver = (): boolean => accountStream() !== stream || content !== builtContent.peek();
   try {
     const tried = await dryRun(stream, order);
-    if (number !== tries) return;
-    preview.value = { order, tried };
+    if (isOver()) return;
+    lastTried.value = { content, draft: input, tried };
     refusal.value = null;
   } catch (error) {
-    if (number !== tries) return;
-    preview.value = null;
+    if (isOver()) return;
+    lastTried.value = null;
     refusal.value = error instanceof PerpdError && error.code !== "RATE_LIMITED" ? error : null;
   }
-  clearTimeout(timer);
-  timer = window.setTimeout(renew, TRY_AGAIN_MS);
+  clearTimeout(renewal);
+  renewal = window.setTimeout(renew, TRY_AGAIN_MS);
 }
 
 function renew(): void {
   const isMoving = unitOf(draft.peek()) !== "BASE" || timeInForceOf(draft.peek()) === "GTD";
   if (isMoving) renewals.value++;
-  else void tryDraft();
+  tryIn(0);
 }
+
+/** Of the positions, without their figures of the market, which change all the time. */
+const held = computed(() =>
+  JSON.stringify(
+    positions.value.map(({ symbol: name, side, size, entryPrice, leverage, marginMode, isolatedMargin }) => {
+      return [name, side, size, entryPrice, leverage, marginMode, isolatedMargin];
+    }),
+  ),
+);
 
 /** Keeps the preview up to date. Call once. */
 export function openPreview(): void {
   effect(() => {
-    const { order } = built.value;
+    // A change of the input takes away what was said about it, even if the order stays the same.
+    void [builtContent.value, draft.value];
     // Each of them may change the answer.
-    void [accountClient.value, obstacle.value, positions.value, openOrders.value, marginSetting.value];
-    tries++;
-    if (order === null || accountClient.peek() === null) {
+    void [accountClient.value, obstacle.value, held.value, openOrders.value, marginSetting.value];
+    clearTimeout(renewal);
+    if (built.peek().order === null || accountClient.peek() === null) {
       clearTimeout(timer);
-      preview.value = null;
+      lastTried.value = null;
       return;
     }
     const now = performance.now();

@@ -9,9 +9,9 @@ import { built, draft, notional, preview } from "./form-state.ts";
 /** The effects of the order, by the engine's own dry run. Before an account is signed in, an estimate of value and fee. */
 export function Preview() {
   const { order } = built.value;
-  const tried = preview.value?.tried ?? null;
-  // While a slider is dragged the page estimates what the engine has not computed yet.
-  const isCurrent = order !== null && preview.value?.order === order;
+  // Null while a slider is dragged: the page estimates what it can until the engine has computed it.
+  const { tried = null, isExact = false } = preview.value ?? {};
+  const mark = (figure: string): string => (isExact ? figure : text.about(figure));
   const chosen = instrument.value;
   const decimals = priceDecimals.value;
   const isLimit = draft.value.kind === "LIMIT";
@@ -34,26 +34,28 @@ export function Preview() {
     <dl class="pairs preview" aria-label={text.preview}>
       <Pair label={text.orderValue}>{order === null ? none : `${usd(notional.value)} USDC`}</Pair>
       <Pair label={text.averagePrice}>
-        {average === null ? none : fixed(average, decimals)}
+        {average === null ? none : mark(fixed(average, decimals))}
         {slip !== null && slip >= 0.00005 && <span class="muted"> ({percent(slip).replace("+", "")})</span>}
       </Pair>
       <Pair label={text.fee}>
         {order === null
           ? none
-          : filled > 0 && isCurrent
+          : filled > 0 && isExact
             ? `${fixed(fee, 4)} USDC`
             : text.about(`${fixed(feeOf, 4)} USDC`)}
       </Pair>
       <Pair label={text.marginRequired}>
         {order === null || setting === null
           ? none
-          : tried !== null && isCurrent
+          : tried !== null && isExact
             ? `${usd(tried.marginRequired)} USDC`
             : text.about(`${usd(bindsMargin ? notional.value / setting.leverage : 0)} USDC`)}
       </Pair>
-      <Pair label={text.liquidationPrice}>{showPrice(tried?.after.liquidationPrice, decimals)}</Pair>
+      <Pair label={text.liquidationPrice}>
+        {tried?.after.liquidationPrice == null ? none : mark(showPrice(tried.after.liquidationPrice, decimals))}
+      </Pair>
       <Pair label={text.positionAfter}>
-        {tried === null ? none : `${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`}
+        {tried === null ? none : mark(`${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`)}
       </Pair>
     </dl>
   );

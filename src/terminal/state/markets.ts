@@ -11,9 +11,16 @@ export const instruments = signal<readonly Instrument[]>([]);
 export const marketsFault = signal<string | null>(null);
 export const symbol = signal("");
 
-export const instrument = computed<Instrument | null>(
-  () => instruments.value.find((each) => each.symbol === symbol.value) ?? null,
-);
+/** Without the figures that may change with each trade, which the page takes from the tickers. */
+const termsOf = (of: Instrument): string => JSON.stringify({ ...of, openInterest: 0, openingMarginRate: 0 });
+let shown: Instrument | null = null;
+
+/** The same object until its terms or its status change. */
+export const instrument = computed<Instrument | null>(() => {
+  const found = instruments.value.find((each) => each.symbol === symbol.value) ?? null;
+  if (found === null || shown === null || termsOf(found) !== termsOf(shown)) shown = found;
+  return shown;
+});
 export const priceDecimals = computed(() => decimalsOf(instrument.value?.tickSize ?? "0.1"));
 export const quantityDecimals = computed(() => decimalsOf(instrument.value?.stepSize ?? "0.001"));
 

@@ -228,6 +228,63 @@ test(
   },
 );
 
+test("the preview of an order comes over a slow connection, and is never that of another order", options, async () => {
+  const after = form().getByText("Position after", { exact: true }).locator("xpath=following-sibling::dd");
+  const dryRuns = new Set<unknown>();
+  const answerAfter = (waitMs: number): void => {
+    proxy.toExchange = (message) => {
+      const { id, params } = JSON.parse(message);
+      if (params?.dryRun === true) dryRuns.add(id);
+      return message;
+    };
+    proxy.toPage = (message, pair) => {
+      if (waitMs === 0 || !dryRuns.has(JSON.parse(message).id)) return message;
+      setTimeout(() => pair.page.send(message), waitMs);
+      return null;
+    };
+  };
+  answerAfter(900);
+  // Positions change before each answer.
+  let isTrading = true;
+  const trades = (async () => {
+    for (let side: "BUY" | "SELL" = "BUY"; isTrading || side === "SELL"; side = side === "BUY" ? "SELL" : "BUY") {
+      await alice.place({ symbol: "ETH-PERP", side, type: "MARKET", quantity: "0.01" });
+      await page.waitForTimeout(300);
+    }
+  })();
+  await form().getByRole("button", { name: "Market", exact: true }).click();
+  await field("Size").fill("0.02");
+  await shows(after.and(page.getByText("0.13 BTC", { exact: true })));
+  await field("Size").fill("0.03");
+  await shows(form().getByRole("button", { name: "Buy 0.03 BTC" }));
+  assert.equal(await after.textContent(), "–");
+  await shows(after.and(page.getByText("0.14 BTC", { exact: true })));
+  await form().getByRole("button", { name: "Limit", exact: true }).click();
+  await field("Post only").check();
+  await field("Price").fill("66000");
+  await shows(form().getByText(/post-only order must not/));
+  await field("Post only").uncheck();
+  isTrading = false;
+  await trades;
+
+  // Prices alone do not have it asked for sooner than every four seconds.
+  answerAfter(0);
+  await field("Price").fill("64000");
+  await shows(form().getByText(/^12\d\.\d\d USDC$|^19\d\.\d\d USDC$/));
+  await page.waitForTimeout(500);
+  dryRuns.clear();
+  const operator = new Operator(server);
+  for (let i = 1; i <= 12; i++) {
+    await operator.setIndex("BTC-PERP", String(65000 + (i % 2)));
+    await page.waitForTimeout(250);
+  }
+  await operator.setIndex("BTC-PERP", "65000");
+  assert.ok(dryRuns.size <= 1, `${dryRuns.size} dry runs`);
+  proxy.heal();
+  await field("Size").fill("");
+  tab.assertClean();
+});
+
 test("a double click closes a part once, and amends once", options, async () => {
   await openTable("Positions");
   const row = rows("Positions").filter({ hasText: "BTC-PERP" });
