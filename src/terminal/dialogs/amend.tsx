@@ -1,7 +1,8 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { Order, OrderChanges } from "../../client/types.ts";
+import { account } from "../state/account.ts";
 import { instruments } from "../state/markets.ts";
 import { amendOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
@@ -14,6 +15,12 @@ import { TextField } from "./text-field.tsx";
 
 /** The order whose dialog is open. */
 export const amending = signal<Order | null>(null);
+
+// It ends with the account: a session may be ended from elsewhere.
+effect(() => {
+  void account.value;
+  amending.value = null;
+});
 
 type Field = "price" | "triggerPrice" | "quantity" | "displayQuantity";
 

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { NewOrder, Order, Position } from "../../client/types.ts";
@@ -24,6 +24,12 @@ export const positionDialog = signal<{ readonly which: Which; readonly symbol: s
 const close = (): void => {
   positionDialog.value = null;
 };
+
+// A dialog that only hid would come back over the next position, and Enter would close that one.
+effect(() => {
+  const open = positionDialog.value;
+  if (open !== null && !positions.value.some((each) => each.symbol === open.symbol)) close();
+});
 
 export function PositionDialogs() {
   const open = positionDialog.value;

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { PerpdError } from "../../client/error.ts";
 import type { Instrument, Position } from "../../client/types.ts";
@@ -6,7 +6,7 @@ import { Choice } from "../dialogs/choice.tsx";
 import { Dialog } from "../dialogs/dialog.tsx";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
-import { balance, positions } from "../state/account.ts";
+import { account, balance, positions } from "../state/account.ts";
 import { marginSetting, readMarginSetting } from "../state/leverage.ts";
 import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { attempt } from "../state/trading.ts";
@@ -21,6 +21,12 @@ const typed = signal("");
 const mode = signal<MarginTerms["marginMode"]>("CROSS");
 const refusal = signal<PerpdError | null>(null);
 const isSending = signal(false);
+
+// It ends with the account: a session may be ended from elsewhere.
+effect(() => {
+  void account.value;
+  openFor.value = null;
+});
 
 /** Shows leverage and margin mode, and opens the dialog that changes them. */
 export function LeverageButton() {

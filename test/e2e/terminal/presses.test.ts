@@ -473,6 +473,57 @@ test("a close whose answer is lost is found, and that of a whole position is tol
   tab.assertClean();
 });
 
+test("a dialog does not come back over the next position", options, async () => {
+  const row = rows("Positions").filter({ hasText: "BTC-PERP" });
+  await openTable("Positions");
+  for (const name of ["Close… BTC-PERP", "TP / SL BTC-PERP"]) {
+    await alice.market("BUY", "0.01");
+    await row.getByRole("button", { name }).click();
+    await shows(dialog());
+    await alice.market("SELL", "0.01");
+    await hides(dialog());
+    await hides(row);
+    await alice.market("BUY", "0.02");
+    await shows(row.getByRole("cell", { name: "0.02 BTC", exact: true }));
+    assert.equal(await dialog().count(), 0);
+    await page.keyboard.press("Enter");
+    await settle();
+    assert.equal(await sizeOf("BTC-PERP"), "0.02");
+    await alice.market("SELL", "0.02");
+    await hides(row);
+  }
+  tab.assertClean();
+});
+
+test("no dialog of an account outlasts its session", options, async () => {
+  tab.expected = /status of 40[14]/;
+  await alice.buy("0.01", "60000");
+  const amend = rows("Open orders").getByRole("button", { name: /^Amend/ });
+  const leverage = form().getByRole("button", { name: /^Leverage/ });
+  await openTable("Open orders");
+  for (const button of [amend, leverage]) {
+    await button.click();
+    await shows(dialog());
+    const { data } = await alice.call<{ data: { sessionId: string; current: boolean }[] }>(
+      200,
+      "GET",
+      "/auth/sessions",
+    );
+    for (const { sessionId, current } of data)
+      if (!current) await alice.call(200, "DELETE", `/auth/sessions/${sessionId}`);
+    await shows(notice("Signed out"));
+    await hides(dialog());
+    await region("Account").getByRole("button", { name: "Connect Own" }).click();
+    await shows(amend);
+    await shows(page.getByText("Live", { exact: true }));
+    assert.equal(await dialog().count(), 0);
+    await region("Notifications").getByRole("button", { name: "Close" }).first().click();
+  }
+  await alice.cancelAll();
+  await hides(amend);
+  tab.assertClean();
+});
+
 test(
   "a session that ends in the middle of an order leaves neither a failure nor an account behind",
   options,
