@@ -87,7 +87,11 @@ export function FieldNote({ field }: { field: Field }) {
         </button>
       ))}
       {isTooLarge(fault) && (
-        <button type="button" class="link" onClick={() => void takeShare(100).then(() => focusField("size"))}>
+        <button
+          type="button"
+          class="link"
+          onClick={() => void takeShare(100).then((isTaken) => isTaken && focusField("size"))}
+        >
           {text.largestOrder}
         </button>
       )}

@@ -2,7 +2,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { DryRunOrder, NewOrder } from "../../client/types.ts";
-import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
+import { account, accountClient, accountStream, openOrders, positions } from "../state/account.ts";
 import { exchangeNow } from "../state/clock.ts";
 import { askFirst } from "../state/confirmation.ts";
 import { marginSetting } from "../state/leverage.ts";
@@ -245,7 +245,12 @@ export function openPreview(): void {
     draft.value = { ...EMPTY_DRAFT, side, kind, sizeUnit, stopDistance, stopUnit };
     refusal.value = null;
     isAttempted.value = false;
+  });
+  effect(() => {
+    void sizedBy.value;
+    sizings++;
     maxSize.value = null;
+    asked = null;
   });
   effect(() => {
     void [sizedBy.value, accountClient.value, positions.value, openOrders.value, marginSetting.value];
@@ -256,14 +261,19 @@ export function openPreview(): void {
 /** The largest order of the draft's side, asked for when a person takes the slider. */
 export const maxSize = signal<string | null>(null);
 let isMaxOld = true;
+/** The request that is under way for the order as it is now. */
 let asked: Promise<void> | null = null;
 let wantedShare = 0;
+/** What the largest order depends on, apart from the market's and the account's state. */
 const sizedBy = computed(() => {
   const { side, kind, price, priceMatch, reduceOnly } = draft.value;
-  return [symbol.value, side, kind, price, priceMatch, reduceOnly].join();
+  return [account.value?.accountId, symbol.value, side, kind, price, priceMatch, reduceOnly].join();
 });
+/** Counts up with it: an answer that was asked for before is about another order. */
+let sizings = 0;
 
 async function readMaxSize(): Promise<void> {
+  const number = sizings;
   const { side, kind, reduceOnly } = draft.peek();
   const price = isMatched(draft.peek()) ? String(marketPrice.peek()) : cleanDecimal(draft.peek().price);
   const isLimit = kind === "LIMIT" && price !== null;
@@ -272,26 +282,33 @@ async function readMaxSize(): Promise<void> {
     const query = { symbol: symbol.peek(), side, ...(reduceOnly && { reduceOnly }) };
     const typed = isLimit ? ({ type: "LIMIT", price } as const) : ({ type: "MARKET" } as const);
     const most = await accountClient.peek()?.maxOrderSize({ ...query, ...typed });
-    maxSize.value = most?.data[0]?.maxQuantity ?? null;
+    if (number === sizings) maxSize.value = most?.data[0]?.maxQuantity ?? null;
   } catch {
-    isMaxOld = true;
+    if (number === sizings) isMaxOld = true;
   } finally {
-    asked = null;
+    if (number === sizings) asked = null;
   }
 }
 
-/** Fills in a part, in percent, of the largest order that the engine would take. While one is asked for, the last share counts. */
-export async function takeShare(percent: number): Promise<void> {
+/**
+ * Fills in a part, in percent, of the largest order that the engine would take. While one is asked for, the last share
+ * counts, and input that changes the order or its size gives it up. Returns whether the size was filled in.
+ */
+export async function takeShare(percent: number): Promise<boolean> {
   wantedShare = percent;
+  const number = sizings;
+  const { size: before } = draft.peek();
   if (isMaxOld) asked ??= readMaxSize();
   await asked;
+  if (number !== sizings || draft.peek().size !== before || wantedShare !== percent) return false;
   const chosen = instrument.peek();
   const limit = maxSize.peek();
-  if (limit === null || chosen === null || wantedShare !== percent) return;
+  if (limit === null || chosen === null) return false;
   const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
   const each = perUnit(draft.peek(), chosen, marketPrice.peek());
   const size = unitOf(draft.peek()) === "BASE" ? part : fromNumber(Number(part) * each, "0.01", "UP");
   change({ size: size === "0" ? "" : size });
+  return true;
 }
 
 /** Says why nothing is sent, and goes to the first field at fault. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Browser, Locator, Page, Route } from "playwright-core";
 import type { Position } from "../../../src/client/types.ts";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -521,6 +521,78 @@ test("no dialog of an account outlasts its session", options, async () => {
   }
   await alice.cancelAll();
   await hides(amend);
+  tab.assertClean();
+});
+
+test("a share of the largest order does not land in an order that was changed meanwhile", options, async () => {
+  let requests = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/orders/max-size")) requests++;
+  });
+  /** Keeps the next answer back until the returned function is called, which waits until the page has it. */
+  const hold = async (): Promise<() => Promise<void>> => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const isDone = new Promise<void>((resolve) => {
+      const pass = async (route: Route): Promise<void> => {
+        const response = await route.fetch();
+        await held;
+        await route.fulfill({ response });
+        resolve();
+      };
+      void page.route("**/orders/max-size?*", pass, { times: 1 });
+    });
+    return async () => {
+      release();
+      await isDone;
+      await page.waitForTimeout(300);
+    };
+  };
+  const share = (percent: number): Promise<void> =>
+    form()
+      .getByRole("button", { name: `${percent}%`, exact: true })
+      .click();
+  const side = (name: string): Promise<void> => form().getByText(name, { exact: true }).click();
+  const size = (): Promise<string> => field("Size").inputValue();
+  await form().getByRole("button", { name: "Market", exact: true }).click();
+  await field("Size").fill("");
+
+  let answer = await hold();
+  await share(50);
+  await goTo("ETH", "0");
+  await answer();
+  assert.equal(await size(), "");
+  await goTo("BTC", "0");
+
+  // The other side has an answer of its own, which does not wait for the first one.
+  answer = await hold();
+  await share(50);
+  await side("Sell / Short");
+  await share(25);
+  await until("the size", async () => (await size()) !== "");
+  const quarter = await size();
+  await answer();
+  assert.equal(await size(), quarter);
+
+  await side("Buy / Long");
+  answer = await hold();
+  await share(50);
+  await field("Size").fill("0.033");
+  await answer();
+  assert.equal(await size(), "0.033");
+
+  await side("Sell / Short");
+  await field("Size").fill("");
+  requests = 0;
+  answer = await hold();
+  await share(50);
+  await share(25);
+  await answer();
+  assert.deepEqual([await size(), requests], [quarter, 1]);
+  await side("Buy / Long");
+  await field("Size").fill("");
   tab.assertClean();
 });
 
