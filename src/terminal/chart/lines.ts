@@ -118,9 +118,11 @@ export class ChartLines {
   private show(lines: ReadonlyMap<string, Line>): void {
     for (const [key, { priceLine, handle }] of this.shown) {
       if (lines.has(key)) continue;
+      // Before the handle goes: one with the focus blurs while it is removed, and that gives a move of its line up.
+      this.shown.delete(key);
+      if (this.dragged?.key === key) this.dragged = null;
       this.series.removePriceLine(priceLine);
       handle?.remove();
-      this.shown.delete(key);
     }
     for (const [key, line] of lines) {
       const shown = this.shown.get(key) ?? this.add(key, line);

@@ -596,6 +596,29 @@ test("a share of the largest order does not land in an order that was changed me
   tab.assertClean();
 });
 
+test("an order that ends while its line is moved is told, and its line goes", options, async () => {
+  const handle = region("Price chart").getByRole("button", { name: /^Limit 0\.01 BTC/ });
+  const cancel = async (price: string): Promise<void> => {
+    await shows(handle.filter({ hasText: "→" }));
+    await alice.cancelAll();
+    await shows(notice(price));
+    await hides(handle);
+  };
+  await alice.buy("0.01", "64980");
+  await handle.focus();
+  await page.keyboard.press("ArrowUp");
+  await cancel("64,980.0");
+  await alice.buy("0.01", "64979");
+  const place = await handle.boundingBox();
+  assert.ok(place !== null);
+  await page.mouse.move(place.x + 5, place.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(place.x + 5, place.y - 20, { steps: 3 });
+  await cancel("64,979.0");
+  await page.mouse.up();
+  tab.assertClean();
+});
+
 test(
   "a session that ends in the middle of an order leaves neither a failure nor an account behind",
   options,
