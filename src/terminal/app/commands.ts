@@ -22,6 +22,8 @@ export interface Command {
   readonly title: string;
   /** Undefined for one without a hotkey. */
   readonly id?: HotkeyId;
+  /** The market in which it trades. To type only its name must not choose the command. */
+  readonly market?: string;
   run(): unknown;
 }
 
@@ -107,9 +109,15 @@ function signedIn(): Command[] {
           {
             title: text.commandClose(open.symbol),
             id: "close",
+            market: open.symbol,
             run: () => askAndClose(open.symbol),
           },
-          { title: text.commandReverse(open.symbol), id: "reverse", run: () => reversePosition(open.symbol) },
+          {
+            title: text.commandReverse(open.symbol),
+            id: "reverse",
+            market: open.symbol,
+            run: () => reversePosition(open.symbol),
+          },
         ];
   return [
     ...SHARES.map((share) => ({
@@ -121,6 +129,7 @@ function signedIn(): Command[] {
     {
       title: text.commandCancelHere(symbol.value),
       id: "cancel",
+      market: symbol.value,
       run: () => cancelAll(symbol.peek()),
     },
     { title: text.commandCancelAll, run: () => cancelAll() },

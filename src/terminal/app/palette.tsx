@@ -23,10 +23,14 @@ function run(command: Command | undefined): void {
 const LIST = "palette-list";
 const optionId = (index: number): string => `${LIST}-${index}`;
 
-/** Each typed word must occur in the name. */
+/** Each typed word must occur in the name. The name of a market alone means the market, not a command that trades in it. */
 function matching(typed: string): Command[] {
-  const words = typed.toLowerCase().split(/\s+/);
-  return commands().filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const isIn = (name: string) => (word: string) => name.toLowerCase().includes(word);
+  return commands().filter(({ title, market }) => {
+    const isMarketOnly = market !== undefined && words.length > 0 && words.every(isIn(market));
+    return words.every(isIn(title)) && !isMarketOnly;
+  });
 }
 
 function OpenPalette() {

@@ -619,6 +619,32 @@ test("an order that ends while its line is moved is told, and its line goes", op
   tab.assertClean();
 });
 
+test("the name of a market alone finds no command that trades", options, async () => {
+  await alice.market("BUY", "0.01");
+  await openTable("Positions");
+  await shows(rows("Positions").filter({ hasText: "BTC-PERP" }));
+  slowDown();
+  const { keyboard } = page;
+  const selected = dialog().getByRole("option", { selected: true });
+  for (const [typed, found] of [
+    ["cancel btc", /^Cancel all orders in BTC-PERP/],
+    ["close btc", /^Close BTC-PERP at market/],
+    ["btc", "Go to BTC-PERP"],
+    [" BTC-PERP ", "Go to BTC-PERP"],
+  ] as const) {
+    await keyboard.press("Control+k");
+    await keyboard.type(typed);
+    await shows(selected.filter({ hasText: found }));
+    assert.equal(await dialog().getByRole("option").count(), 1);
+    await keyboard.press(found === "Go to BTC-PERP" ? "Enter" : "Escape");
+    await hides(dialog());
+  }
+  await settle();
+  assert.deepEqual([sent, await sizeOf("BTC-PERP")], [[], "0.01"]);
+  proxy.heal();
+  tab.assertClean();
+});
+
 test(
   "a session that ends in the middle of an order leaves neither a failure nor an account behind",
   options,
