@@ -143,6 +143,9 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.matches("input:not([type=checkbox], [type=radio], [type=range]), select, textarea");
 
+/** Hotkeys rest meanwhile: the person looks at the menu or dialog, and its keys are its own. */
+const isMenuOpen = (): boolean => document.querySelector("dialog[open], [role=dialog], .menu") !== null;
+
 /** Listens to keys. Call once. */
 export function openHotkeys(): void {
   document.addEventListener("keydown", (event) => {
@@ -156,7 +159,7 @@ export function openHotkeys(): void {
     }
     // A key that is held down must not send an order each time that it repeats.
     if (chord === "" || event.repeat || (isTyping(event.target) && !worksInFields(chord))) return;
-    if (document.querySelector("dialog[open]") !== null) return;
+    if (isMenuOpen()) return;
     const keys = settings.peek().hotkeys;
     const command = commands().find(({ id }) => id !== undefined && keys[id] === chord);
     if (command?.id === undefined || (TRADING_HOTKEYS.has(command.id) && !isArmed.peek())) return;

@@ -645,6 +645,33 @@ test("the name of a market alone finds no command that trades", options, async (
   tab.assertClean();
 });
 
+test("armed hotkeys rest while a menu or a list is open", options, async () => {
+  const { keyboard } = page;
+  await keyboard.press("Control+k");
+  await keyboard.type("arm the");
+  await keyboard.press("Enter");
+  await shows(page.getByRole("button", { name: "Hotkeys armed" }));
+  slowDown();
+  await page.getByRole("button", { name: /^Account 0x/ }).click();
+  for (const button of [/^Account 0x/, "Sessions"]) {
+    await page.getByRole("button", { name: button }).focus();
+    for (const key of ["c", "x", "r", "Control+Enter"]) await keyboard.press(key);
+  }
+  await keyboard.press("Escape");
+  await page.getByRole("button", { name: /^Market: / }).click();
+  await page.getByRole("searchbox").press("Control+Enter");
+  await page.getByRole("dialog", { name: "Markets" }).getByRole("button", { name: "ETH-PERP" }).focus();
+  for (const key of ["c", "x", "r"]) await keyboard.press(key);
+  await keyboard.press("Escape");
+  await settle();
+  assert.deepEqual([sent, await sizeOf("BTC-PERP")], [[], "0.01"]);
+  proxy.heal();
+  await keyboard.press("c");
+  await hides(rows("Positions").filter({ hasText: "BTC-PERP" }));
+  await page.getByRole("button", { name: "Hotkeys armed" }).click();
+  tab.assertClean();
+});
+
 test(
   "a session that ends in the middle of an order leaves neither a failure nor an account behind",
   options,
