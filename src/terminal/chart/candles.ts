@@ -12,6 +12,7 @@ export const INTERVALS: readonly Interval[] = [
 ];
 
 const PAGE = 500;
+const RETRY_MS = 2_000;
 /** A page that stays open forgets as many old candles as it has gained. Scrolling back reads them again. */
 const MOST_ADDED = 2000;
 /** A chart of fewer candles of a minute shows seconds at first: a young market would have a handful of bars. */
@@ -82,6 +83,7 @@ export class Candles {
   private readonly priceType: PriceType;
   private readonly handlers: CandleHandlers;
   private feed: Feed | null = null;
+  private timer = 0;
   private isClosed = false;
   private isLoading = false;
   private hasAll = false;
@@ -98,6 +100,7 @@ export class Candles {
 
   close(): void {
     this.isClosed = true;
+    clearTimeout(this.timer);
     this.feed?.close();
   }
 
@@ -143,7 +146,9 @@ export class Candles {
     else for (const candle of message.data) this.take(candle);
   }
 
+  /** Tries again until it has read them. */
   private async load(): Promise<void> {
+    clearTimeout(this.timer);
     try {
       const { data } = await publicClient.klines(this.query());
       if (this.isClosed) return;
@@ -152,7 +157,10 @@ export class Candles {
       this.hasAll = false;
       this.handlers.onLoad(this.all);
     } catch (error) {
-      if (!this.isClosed) this.handlers.onFault((error as Error).message);
+      if (this.isClosed) return;
+      this.handlers.onFault((error as Error).message);
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.load(), RETRY_MS);
     }
   }
 

@@ -81,6 +81,45 @@ test("indicators and other prices are chosen, named on the chart, and kept", opt
   tab.assertClean();
 });
 
+test("candles that could not be read are asked for again, and the chart says why there are none", options, async () => {
+  let isFailing = true;
+  let reads = 0;
+  const other = await Tab.open(browser, new URL("/?market=BTC-PERP", server.url).href, {
+    init: async (opened) => {
+      await opened.route("**/v1/market/klines?**", async (route) => {
+        if (!isFailing) return route.continue();
+        reads++;
+        await route.fulfill({
+          status: 503,
+          json: { code: "UNAVAILABLE", message: "No candles now.", retryable: false },
+        });
+      });
+    },
+  });
+  other.expected = /status of 503/;
+  const note = other.page.getByRole("region", { name: "Price chart" }).getByText("No candles now.");
+  await shows(note);
+  // It is on top of the canvas. It lets the pointer through, which must be off to ask what is on top.
+  const isOnTop = await other.page.evaluate(`(() => {
+    const note = document.querySelector(".chart-note");
+    note.style.pointerEvents = "auto";
+    const { left, top, width, height } = note.getBoundingClientRect();
+    const found = document.elementFromPoint(left + width / 2, top + height / 2);
+    note.style.pointerEvents = "";
+    return found === note;
+  })()`);
+  assert.equal(isOnTop, true);
+  const before = reads;
+  await until("another read", () => reads > before + 1);
+  await shows(note);
+  isFailing = false;
+  await note.waitFor({ state: "hidden" });
+  await other.page.getByRole("button", { name: "Table", exact: true }).click();
+  await shows(other.page.getByRole("table", { name: /^Candles/ }).getByRole("row"));
+  other.assertClean();
+  await other.page.close();
+});
+
 test("a price of the chart fills the order form, and sends nothing", options, async () => {
   await page.getByRole("banner").getByRole("button", { name: "Try it" }).click();
   await shows(region("Account").getByText("100,000.00 USDC"));
