@@ -186,18 +186,18 @@ class JournalSide implements LocalSide {
 
   async deliver(record: Uint8Array, sequence: number): Promise<void> {
     const { input, control } = this;
-    const actorId = viewOf(record).getUint16(AT_ACTOR_ID, true);
-    // Nothing here would apply them, and this process would lead without them.
-    if (!this.actorIds.includes(actorId))
-      throw new StreamFault(
-        `the stream has transactions of the instrument ${actorId}, which this configuration lacks; give this process the leader's configuration`,
-      );
     let at = input.reserve(record.length);
     for (; at < 0; at = input.reserve(record.length)) {
       input.wake();
       await sleep(1);
     }
     input.bytes.set(record, at);
+    const actorId = input.view.getUint16(at + AT_ACTOR_ID, true);
+    // Nothing here would apply it, and this process would lead without it.
+    if (!this.actorIds.includes(actorId))
+      throw new StreamFault(
+        `the stream has transactions of the instrument ${actorId}, which this configuration lacks; give this process the leader's configuration`,
+      );
     // The request was the leader's.
     input.view.setUint32(at + AT_REQUEST_ID, 0, true);
     control.follow(sequence);

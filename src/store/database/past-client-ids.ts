@@ -109,12 +109,8 @@ export class PastIdReader {
     this.filter = new ClientIdFilter(past.filter);
   }
 
-  /** The latest use of the id on any symbol, at whatever time; null = there is none, or it was loaded. */
-  find(accountId: number, clientOrderId: string): ClientId | null {
-    return this.findOn(null, accountId, clientOrderId);
-  }
-
-  private findOn(instrumentId: number | null, accountId: number, clientOrderId: string): ClientId | null {
+  /** The latest use of the id, by default on any symbol, at whatever time; null = there is none, or it was loaded. */
+  find(accountId: number, clientOrderId: string, instrumentId: number | null = null): ClientId | null {
     if (!this.filter.mayHold(accountId, clientOrderId)) return null;
     const { database } = this;
     database.refresh();
@@ -130,7 +126,7 @@ export class PastIdReader {
     let expiredThrough = 0;
     let oldest = 0;
     return {
-      find: (accountId, clientOrderId) => this.findOn(instrumentId, accountId, clientOrderId),
+      find: (accountId, clientOrderId) => this.find(accountId, clientOrderId, instrumentId),
       read: (orderId) => this.read(orderId),
       takeExpired: (before, most) => {
         if (before <= oldest) return [];

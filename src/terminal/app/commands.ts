@@ -3,7 +3,8 @@ import { ACCOUNT_DIALOGS, endSession, openAccountDialog } from "../account/accou
 import { tryIt } from "../account/sign-in.ts";
 import { INTERVALS } from "../chart/candles.ts";
 import { hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
-import { changeAndGo, draft, submit, takeShare } from "../order-form/form-state.ts";
+import { changeAndGo, draft, submit } from "../order-form/form-state.ts";
+import { takeShare } from "../order-form/largest-order.ts";
 import { account, positions } from "../state/account.ts";
 import { CHOICES, chordOf, type HotkeyId, TRADING_HOTKEYS, worksInFields } from "../state/choices.ts";
 import { chooseMarket, instruments, symbol } from "../state/markets.ts";

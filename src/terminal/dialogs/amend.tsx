@@ -1,8 +1,8 @@
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { Order, OrderChanges } from "../../client/types.ts";
-import { account } from "../state/account.ts";
+import { forgetWithAccount } from "../state/account.ts";
 import { instruments } from "../state/markets.ts";
 import { amendOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
@@ -16,9 +16,7 @@ import { TextField } from "./text-field.tsx";
 /** The order whose dialog is open. */
 export const amending = signal<Order | null>(null);
 
-// It ends with the account: a session may be ended from elsewhere.
-effect(() => {
-  void account.value;
+forgetWithAccount(() => {
   amending.value = null;
 });
 

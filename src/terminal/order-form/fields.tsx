@@ -4,17 +4,8 @@ import { instrument } from "../state/markets.ts";
 import { refusalText } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import type { Draft, Field } from "./draft.ts";
-import {
-  built,
-  change,
-  draft,
-  formFieldOf,
-  isAttempted,
-  isTooLarge,
-  nearestValues,
-  refusal,
-  takeShare,
-} from "./form-state.ts";
+import { built, change, draft, formFieldOf, isAttempted, isTooLarge, nearestValues, refusal } from "./form-state.ts";
+import { takeShare } from "./largest-order.ts";
 
 /** The fault of a field: one that the page sees, or the exchange's refusal. An empty field may wait until the order is sent. */
 function faultOf(field: Field): PerpdError | null {

@@ -2,7 +2,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { DryRunOrder, NewOrder } from "../../client/types.ts";
-import { account, accountClient, accountStream, openOrders, positions } from "../state/account.ts";
+import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
 import { exchangeNow } from "../state/clock.ts";
 import { askFirst } from "../state/confirmation.ts";
 import { marginSetting } from "../state/leverage.ts";
@@ -12,7 +12,7 @@ import { panel } from "../state/panel.ts";
 import { toast } from "../state/toasts.ts";
 import { obstacle, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal, fromNumber } from "../text/decimal.ts";
+import { fromNumber } from "../text/decimal.ts";
 import { nearestOf } from "../text/refusals.ts";
 import {
   type Built,
@@ -24,7 +24,6 @@ import {
   isByRisk,
   isImmediate,
   isMatched,
-  perUnit,
   referencePrice,
   timeInForceOf,
   unitOf,
@@ -213,7 +212,7 @@ function renew(): void {
 }
 
 /** Of the positions, without their figures of the market, which change all the time. */
-const held = computed(() =>
+const positionTerms = computed(() =>
   JSON.stringify(
     positions.value.map(({ symbol: name, side, size, entryPrice, leverage, marginMode, isolatedMargin }) => {
       return [name, side, size, entryPrice, leverage, marginMode, isolatedMargin];
@@ -227,7 +226,7 @@ export function openPreview(): void {
     // A change of the input takes away what was said about it, even if the order stays the same.
     void [builtContent.value, draft.value];
     // Each of them may change the answer.
-    void [accountClient.value, obstacle.value, held.value, openOrders.value, marginSetting.value];
+    void [accountClient.value, obstacle.value, positionTerms.value, openOrders.value, marginSetting.value];
     clearTimeout(renewal);
     if (built.peek().order === null || accountClient.peek() === null) {
       clearTimeout(timer);
@@ -246,69 +245,6 @@ export function openPreview(): void {
     refusal.value = null;
     isAttempted.value = false;
   });
-  effect(() => {
-    void sizedBy.value;
-    sizings++;
-    maxSize.value = null;
-    asked = null;
-  });
-  effect(() => {
-    void [sizedBy.value, accountClient.value, positions.value, openOrders.value, marginSetting.value];
-    isMaxOld = true;
-  });
-}
-
-/** The largest order of the draft's side, asked for when a person takes the slider. */
-export const maxSize = signal<string | null>(null);
-let isMaxOld = true;
-/** The request that is under way for the order as it is now. */
-let asked: Promise<void> | null = null;
-let wantedShare = 0;
-/** What the largest order depends on, apart from the market's and the account's state. */
-const sizedBy = computed(() => {
-  const { side, kind, price, priceMatch, reduceOnly } = draft.value;
-  return [account.value?.accountId, symbol.value, side, kind, price, priceMatch, reduceOnly].join();
-});
-/** Counts up with it: an answer that was asked for before is about another order. */
-let sizings = 0;
-
-async function readMaxSize(): Promise<void> {
-  const number = sizings;
-  const { side, kind, reduceOnly } = draft.peek();
-  const price = isMatched(draft.peek()) ? String(marketPrice.peek()) : cleanDecimal(draft.peek().price);
-  const isLimit = kind === "LIMIT" && price !== null;
-  isMaxOld = false;
-  try {
-    const query = { symbol: symbol.peek(), side, ...(reduceOnly && { reduceOnly }) };
-    const typed = isLimit ? ({ type: "LIMIT", price } as const) : ({ type: "MARKET" } as const);
-    const most = await accountClient.peek()?.maxOrderSize({ ...query, ...typed });
-    if (number === sizings) maxSize.value = most?.data[0]?.maxQuantity ?? null;
-  } catch {
-    if (number === sizings) isMaxOld = true;
-  } finally {
-    if (number === sizings) asked = null;
-  }
-}
-
-/**
- * Fills in a part, in percent, of the largest order that the engine would take. While one is asked for, the last share
- * counts, and input that changes the order or its size gives it up. Returns whether the size was filled in.
- */
-export async function takeShare(percent: number): Promise<boolean> {
-  wantedShare = percent;
-  const number = sizings;
-  const { size: before } = draft.peek();
-  if (isMaxOld) asked ??= readMaxSize();
-  await asked;
-  if (number !== sizings || draft.peek().size !== before || wantedShare !== percent) return false;
-  const chosen = instrument.peek();
-  const limit = maxSize.peek();
-  if (limit === null || chosen === null) return false;
-  const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
-  const each = perUnit(draft.peek(), chosen, marketPrice.peek());
-  const size = unitOf(draft.peek()) === "BASE" ? part : fromNumber(Number(part) * each, "0.01", "UP");
-  change({ size: size === "0" ? "" : size });
-  return true;
 }
 
 /** Says why nothing is sent, and goes to the first field at fault. */

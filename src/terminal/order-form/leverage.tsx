@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { PerpdError } from "../../client/error.ts";
 import type { Instrument, Position } from "../../client/types.ts";
@@ -6,7 +6,7 @@ import { Choice } from "../dialogs/choice.tsx";
 import { Dialog } from "../dialogs/dialog.tsx";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
-import { account, balance, positions } from "../state/account.ts";
+import { balance, forgetWithAccount, positions } from "../state/account.ts";
 import { marginSetting, readMarginSetting } from "../state/leverage.ts";
 import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { attempt } from "../state/trading.ts";
@@ -22,9 +22,7 @@ const mode = signal<MarginTerms["marginMode"]>("CROSS");
 const refusal = signal<PerpdError | null>(null);
 const isSending = signal(false);
 
-// It ends with the account: a session may be ended from elsewhere.
-effect(() => {
-  void account.value;
+forgetWithAccount(() => {
   openFor.value = null;
 });
 

@@ -23,18 +23,8 @@ import {
   unitOf,
 } from "./draft.ts";
 import { BoxSelect, Check, DecimalField, FieldNote } from "./fields.tsx";
-import {
-  built,
-  change,
-  draft,
-  formFieldOf,
-  isSending,
-  marketPrice,
-  maxSize,
-  refusal,
-  submit,
-  takeShare,
-} from "./form-state.ts";
+import { built, change, draft, formFieldOf, isSending, marketPrice, refusal, submit } from "./form-state.ts";
+import { maxSize, takeShare } from "./largest-order.ts";
 import { LeverageButton } from "./leverage.tsx";
 import { Preview } from "./preview.tsx";
 

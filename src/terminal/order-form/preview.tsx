@@ -11,7 +11,7 @@ export function Preview() {
   const { order } = built.value;
   // Null while a slider is dragged: the page estimates what it can until the engine has computed it.
   const { tried = null, isExact = false } = preview.value ?? {};
-  const mark = (figure: string): string => (isExact ? figure : text.about(figure));
+  const exactOrAbout = (figure: string): string => (isExact ? figure : text.about(figure));
   const chosen = instrument.value;
   const decimals = priceDecimals.value;
   const isLimit = draft.value.kind === "LIMIT";
@@ -34,7 +34,7 @@ export function Preview() {
     <dl class="pairs preview" aria-label={text.preview}>
       <Pair label={text.orderValue}>{order === null ? none : `${usd(notional.value)} USDC`}</Pair>
       <Pair label={text.averagePrice}>
-        {average === null ? none : mark(fixed(average, decimals))}
+        {average === null ? none : exactOrAbout(fixed(average, decimals))}
         {slip !== null && slip >= 0.00005 && <span class="muted"> ({percent(slip).replace("+", "")})</span>}
       </Pair>
       <Pair label={text.fee}>
@@ -52,10 +52,12 @@ export function Preview() {
             : text.about(`${usd(bindsMargin ? notional.value / setting.leverage : 0)} USDC`)}
       </Pair>
       <Pair label={text.liquidationPrice}>
-        {tried?.after.liquidationPrice == null ? none : mark(showPrice(tried.after.liquidationPrice, decimals))}
+        {tried?.after.liquidationPrice == null ? none : exactOrAbout(showPrice(tried.after.liquidationPrice, decimals))}
       </Pair>
       <Pair label={text.positionAfter}>
-        {tried === null ? none : mark(`${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`)}
+        {tried === null
+          ? none
+          : exactOrAbout(`${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`)}
       </Pair>
     </dl>
   );

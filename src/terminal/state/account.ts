@@ -1,4 +1,4 @@
-import { computed, type Signal, signal } from "@preact/signals";
+import { computed, effect, type Signal, signal, untracked } from "@preact/signals";
 import { PerpdClient } from "../../client/client.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { Balance, ChannelMessage, Fill, MarginCall, Order, Position } from "../../client/types.ts";
@@ -22,6 +22,13 @@ export interface SignedIn {
 }
 
 export const account = signal<SignedIn | null>(null);
+/** Forgets what belongs to one account when another one is signed in, or none. A session may be ended from elsewhere. */
+export function forgetWithAccount(forget: () => void): void {
+  effect(() => {
+    void account.value;
+    untracked(forget);
+  });
+}
 /** The client with the account's token. Null without an account. */
 export const accountClient = signal<PerpdClient | null>(null);
 /** Why the account's streams ended. */

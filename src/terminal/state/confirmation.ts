@@ -1,5 +1,5 @@
-import { effect, signal } from "@preact/signals";
-import { account } from "./account.ts";
+import { signal } from "@preact/signals";
+import { forgetWithAccount } from "./account.ts";
 import { settings } from "./settings.ts";
 
 /** A question before something is traded, for those who want to be asked. */
@@ -12,11 +12,7 @@ interface Question {
 
 export const question = signal<Question | null>(null);
 
-// It was asked of the account, which may have been signed out from elsewhere.
-effect(() => {
-  void account.value;
-  question.peek()?.answer(false);
-});
+forgetWithAccount(() => question.peek()?.answer(false));
 
 /** Resolves with true at once for a person who does not want to be asked. A second question answers the first with no. */
 export function askFirst(what: string): Promise<boolean> {

@@ -11,16 +11,9 @@ export const instruments = signal<readonly Instrument[]>([]);
 export const marketsFault = signal<string | null>(null);
 export const symbol = signal("");
 
-/** Without the figures that may change with each trade, which the page takes from the tickers. */
-const termsOf = (of: Instrument): string => JSON.stringify({ ...of, openInterest: 0, openingMarginRate: 0 });
-let shown: Instrument | null = null;
-
-/** The same object until its terms or its status change. */
-export const instrument = computed<Instrument | null>(() => {
-  const found = instruments.value.find((each) => each.symbol === symbol.value) ?? null;
-  if (found === null || shown === null || termsOf(found) !== termsOf(shown)) shown = found;
-  return shown;
-});
+export const instrument = computed<Instrument | null>(
+  () => instruments.value.find((each) => each.symbol === symbol.value) ?? null,
+);
 export const priceDecimals = computed(() => decimalsOf(instrument.value?.tickSize ?? "0.1"));
 export const quantityDecimals = computed(() => decimalsOf(instrument.value?.stepSize ?? "0.001"));
 
@@ -94,7 +87,14 @@ function showTickers(): void {
   newestTickers.clear();
 }
 
+/** Without the figures that may change with each trade, which the page takes from the tickers. */
+const termsOf = (of: Instrument): string => JSON.stringify({ ...of, openInterest: 0, openingMarginRate: 0 });
+
+/** An instrument stays the same object until its terms or its status change: then everything is computed again that uses it. */
 function mergeInstruments(changed: readonly Instrument[]): void {
   const byName = new Map(changed.map((each) => [each.symbol, each]));
-  instruments.value = instruments.value.map((each) => byName.get(each.symbol) ?? each);
+  instruments.value = instruments.value.map((each) => {
+    const next = byName.get(each.symbol);
+    return next === undefined || termsOf(next) === termsOf(each) ? each : next;
+  });
 }
