@@ -37,6 +37,8 @@ const reached = blank(TriggersReached);
 
 /** Orders that one transaction triggers at most. It bounds how long the next command waits. */
 const FIRED_PER_TRANSACTION = 20;
+/** One that is refused for its margin has looked through the book, and leaves nothing behind. It counts as so many of them. */
+const REFUSED_COUNTS_AS = 4;
 
 /** The closing reason of a triggered order for each refusal it may get. */
 const REASON_OF: Partial<Record<RefusalCode, number>> = {
@@ -125,14 +127,16 @@ export class TriggerFiring {
   fireTriggered(transaction: Transaction): void {
     const { state } = this;
     let mayHaveTraded = state.dirty.hasRows;
-    for (let fired = 0; fired < FIRED_PER_TRANSACTION && this.isFiring; fired++) {
+    for (let fired = 0; fired < FIRED_PER_TRANSACTION && this.isFiring; ) {
       // First attach what the orders before have filled: an attached order that fires next must cover those lots, too.
       if (state.entryFills.size > 0) this.attached.attach(transaction);
       const slot = state.open.due.first();
       if (mayHaveTraded && !state.open.isReduceOnly(slot)) return;
       // Count the losses of the orders before at once, and free the margin of what they have closed.
       state.contributions.trackDirty();
-      if (this.fire(slot, transaction)) mayHaveTraded = true;
+      const isPlaced = this.fire(slot, transaction);
+      fired += isPlaced ? 1 : REFUSED_COUNTS_AS;
+      if (isPlaced) mayHaveTraded = true;
     }
   }
 
