@@ -28,7 +28,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   REDUCE_ONLY_NO_POSITION: ccxt.InvalidOrder,
   TOO_MANY_OPEN_ORDERS: ccxt.InvalidOrder,
   TOO_MANY_TRIGGER_ORDERS: ccxt.InvalidOrder,
-  TOO_MANY_TRAILING_ORDERS: ccxt.InvalidOrder,
+  TOO_MANY_TRAILING_ORDERS: ccxt.OperationRejected,
   WOULD_TRIGGER: ccxt.InvalidOrder,
   ORDER_WAITS: ccxt.InvalidOrder,
   ORDER_DOES_NOT_WAIT: ccxt.InvalidOrder,

@@ -15,7 +15,13 @@ import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { refuseLate, refuses } from "../protocol/refusals.ts";
 import { waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { activates, MAX_TRAILING_ORDERS, TRAILING_ORDERS_FOR_POSITIONS, trailingTrigger } from "../state/trailing.ts";
+import {
+  activates,
+  MAX_TRAILING_ORDERS,
+  MOST_WAITING_BESIDE,
+  TRAILING_ORDERS_FOR_POSITIONS,
+  trailingTrigger,
+} from "../state/trailing.ts";
 import { reaches } from "../state/triggers.ts";
 import { replyConditionalDryRun } from "./dry-run.ts";
 import { answerDuplicate } from "./order-checks.ts";
@@ -86,13 +92,13 @@ function refusePlacement(
 /** All accounts share this bound. Returns whether it refused. */
 function refuseTooManyTrailing(
   state: SymbolState,
-  { side, flags }: MessageOf<typeof PlaceTrigger>,
+  { flags }: MessageOf<typeof PlaceTrigger>,
   transaction: Transaction,
   row: number,
 ): boolean {
-  const size = state.positions.numbers[row + SIZE];
-  const reduces = (flags & REDUCE_ONLY) !== 0 && (side === BUY ? size < 0 : size > 0);
-  const limit = reduces ? MAX_TRAILING_ORDERS : MAX_TRAILING_ORDERS - TRAILING_ORDERS_FOR_POSITIONS;
+  const isOfPosition = (flags & CLOSE_POSITION) !== 0;
+  const takesReserve = isOfPosition && state.positions.numbers[row + WAITING_ORDERS] <= MOST_WAITING_BESIDE;
+  const limit = takesReserve ? MAX_TRAILING_ORDERS : MAX_TRAILING_ORDERS - TRAILING_ORDERS_FOR_POSITIONS;
   return state.open.trailing.size >= limit && refuses(transaction, "TOO_MANY_TRAILING_ORDERS", "symbol", { limit });
 }
 

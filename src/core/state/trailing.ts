@@ -8,8 +8,10 @@ export const MIN_CALLBACK_PPM = 1_000;
 export const MAX_CALLBACK_PPM = 100_000;
 /** Per symbol. A bound is needed because one price may change all of them in one transaction. */
 export const MAX_TRAILING_ORDERS = 2000;
-/** Of these, only for orders that can reduce a position: accounts without one must not take protection from the others. */
+/** Of these, only for orders that close a position and end with it: accounts without one must not take them from the others. */
 export const TRAILING_ORDERS_FOR_POSITIONS = 500;
+/** An account with more untriggered orders in the symbol takes none of those. */
+export const MOST_WAITING_BESIDE = 5;
 
 /** The terms of a trailing order. Its two prices move without an event: see TrailingOrders.follow. */
 export interface Trailing {

@@ -172,7 +172,7 @@ export const ENGINE_ERRORS = {
     status: 422,
     problem: "All accounts together have the maximum number of trailing orders in this symbol.",
     remedy:
-      "Use a stop with a fixed trigger, or try again later. details.limit is the maximum; it is higher for a reduce-only order of an account with a position.",
+      "Use a stop with a fixed trigger, or try again later. details.limit is the maximum; it is higher for an order with closePosition.",
     retryable: true,
     groups: ["PLACE"],
   },

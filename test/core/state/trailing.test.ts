@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   BUY,
+  CLOSE_POSITION,
   HALT_REASON,
   MODE_CANCEL_ONLY,
   MODE_HALTED,
@@ -25,6 +26,7 @@ import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import {
   activates,
   MAX_TRAILING_ORDERS,
+  MOST_WAITING_BESIDE,
   TRAILING_ORDERS_FOR_POSITIONS,
   TrailingOrders,
   trailingTrigger,
@@ -208,18 +210,27 @@ test("the number of trailing orders in a symbol is bounded", () => {
     assert.equal(exchange.ask(FREE.id, make(PlaceTrigger, order)).type, Refused.code);
     exchange.do(FREE.id, make(CancelOrder, { accountId, orderId: placed.orderId }));
   }
-  // The rest is for positions.
+  // The rest is for positions, and ends with them.
   trailing.size += 1;
-  const other = traffic.accounts[1] as number;
-  const limitOrder = { quantityLots: 5, priceTicks: 100 };
-  exchange.ask(FREE.id, make(PlaceOrder, { ...limitOrder, accountId: other, side: SELL }));
-  exchange.ask(FREE.id, make(PlaceOrder, { ...limitOrder, accountId, side: BUY }));
-  const reduceOnly = { ...order, side: SELL, flags: REDUCE_ONLY };
+  const [, other] = traffic.accounts as [number, number];
+  const trade = (buyer: number, seller: number): void => {
+    for (const [from, side] of [
+      [seller, SELL],
+      [buyer, BUY],
+    ] as const)
+      exchange.ask(FREE.id, make(PlaceOrder, { accountId: from, side, quantityLots: 5, priceTicks: 100 }));
+  };
+  trade(accountId, other);
+  const closing = { ...order, side: SELL, quantityLots: 0, flags: REDUCE_ONLY | CLOSE_POSITION };
   const place = (terms: object): number => exchange.ask(FREE.id, make(PlaceTrigger, terms)).type;
-  assert.equal(place({ ...reduceOnly, flags: 0 }), Refused.code);
-  assert.equal(place({ ...reduceOnly, side: BUY }), Refused.code, "it could not reduce a long position");
-  assert.equal(place({ ...reduceOnly, accountId: other }), Refused.code, "it could not reduce a short position");
-  assert.equal(place(reduceOnly), OrderView.code);
-  trailing.size += TRAILING_ORDERS_FOR_POSITIONS - 1;
-  assert.equal(place(reduceOnly), Refused.code);
+  assert.equal(place({ ...order, side: SELL, flags: REDUCE_ONLY }), Refused.code, "it could stay without the position");
+  assert.equal(place({ ...closing, accountId: other }), Refused.code, "it could not close a short position");
+  const before = trailing.size;
+  for (let i = 0; i <= MOST_WAITING_BESIDE; i++) assert.equal(place(closing), OrderView.code);
+  assert.equal(place(closing), Refused.code, "the account has enough of them");
+  trade(other, accountId);
+  assert.equal(trailing.size, before);
+  trade(accountId, other);
+  trailing.size += TRAILING_ORDERS_FOR_POSITIONS;
+  assert.equal(place(closing), Refused.code);
 });
