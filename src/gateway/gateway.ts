@@ -204,8 +204,11 @@ export class Gateway implements SocketHandlers {
     while (!this.isStopping) {
       const pages = await this.readState();
       if (pages === null) continue;
-      this.stream ??= await this.openStream(pages[0].exchangeId);
-      if (this.stream === null) continue;
+      if (this.stream === null) {
+        this.stream = await this.openStream(pages[0].exchangeId);
+        // It may have waited: a later state needs less of the stream.
+        continue;
+      }
       try {
         await this.follow(pages, this.stream);
       } catch (error) {
@@ -238,19 +241,21 @@ export class Gateway implements SocketHandlers {
     }
   }
 
-  /** Null: no NATS server has answered. Throws StreamFault if the stream cannot be that of the leader. */
+  /** Waits for a NATS server. Null: the gateway stops. Throws StreamFault if the stream cannot be that of the leader. */
   private async openStream(exchangeId: string): Promise<ReadableStream | null> {
     const replication = must(this.config.replication, "the settings of replication");
-    try {
-      const { stream, close } = await openStreamReader({ ...replication, exchangeId });
-      this.closeStream = close;
-      return stream;
-    } catch (error) {
-      if (!(error instanceof UnknownOutcomeError)) throw error;
-      this.complain(error.message);
-      await sleep(RETRY_MS);
-      return null;
+    while (!this.isStopping) {
+      try {
+        const { stream, close } = await openStreamReader({ ...replication, exchangeId });
+        this.closeStream = close;
+        return stream;
+      } catch (error) {
+        if (!(error instanceof UnknownOutcomeError)) throw error;
+        this.complain(error.message);
+        await sleep(RETRY_MS);
+      }
     }
+    return null;
   }
 
   private async follow(pages: readonly SymbolPage[], stream: ReadableStream): Promise<void> {

@@ -222,8 +222,8 @@ export class Replicator {
     }
     const { entry, revision } = found;
     // A leader that has ended may come back with another configuration, but no standby may take over with one.
-    const mayDiffer = mayBegin && entry.isReleased;
-    if (entry.epoch > 0 && entry.instruments !== settings.instruments && !mayDiffer)
+    const mayChangeInstruments = mayBegin && entry.isReleased && entry.epoch >= epoch;
+    if (entry.epoch > 0 && entry.instruments !== settings.instruments && !mayChangeInstruments)
       throw new StreamFault(
         `the leader ${entry.url} has other instruments than this process: give both the same configuration. To change them, stop all processes, the leader last, and start the leader first`,
       );
