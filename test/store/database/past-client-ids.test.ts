@@ -126,24 +126,33 @@ test("the ids that were left are found by text and by order, and expire in order
   assert.deepEqual(ofSymbol.takeExpired(T0 + 7, 3), serials(6, 7));
 });
 
-test("a symbol finds its own use of an id that was used on another symbol later", async () => {
+test("a symbol finds its own use of an id that was used on another symbol later, also after their runs were merged", async () => {
   const two = openDatabase(join(root, "two"));
-  fill(two, 8, 8);
-  const elsewhere = { orderId: serialToId(9, 2), accountId: ALICE, clientOrderId: idOf(1) };
   const fold = new HistoryFold(two, INSTRUMENTS);
-  fold.transaction(9, T0 + 9, 2);
-  fold.apply(event(OrderPlaced, { ...elsewhere, quantityLots: 5, rests: 1 }) as Event);
-  fold.commit();
-  const batch = new WriteBatch();
-  const row = { ...blank(ClientIdRow), ...elsewhere, bodyHash: 7, time: T0 + 9 };
-  batch.put(two.pastRows, clientIdKey(2, elsewhere.orderId), row);
-  two.commit(batch);
-  two.refresh();
-  const past = findPastIds(two, [SYMBOL, 2]);
-  const reader = new PastIdReader(two, { ...past, filter: ClientIdFilter.allocate(past.count) });
-  assert.equal(reader.of(SYMBOL).find(ALICE, idOf(1))?.orderId, orderIdOf(1));
-  assert.equal(reader.of(2).find(ALICE, idOf(1))?.orderId, elsewhere.orderId);
-  assert.equal(reader.find(ALICE, idOf(1))?.orderId, elsewhere.orderId);
+  const use = (serial: number, symbol: number, clientOrderId: string): number => {
+    const orderId = serialToId(serial, symbol);
+    fold.transaction(serial, T0 + serial, symbol);
+    fold.apply(event(OrderPlaced, { orderId, accountId: ALICE, clientOrderId, quantityLots: 5, rests: 1 }) as Event);
+    fold.commit();
+    const batch = new WriteBatch();
+    const row = { ...blank(ClientIdRow), accountId: ALICE, bodyHash: 7, orderId, clientOrderId, time: T0 + serial };
+    batch.put(two.pastRows, clientIdKey(symbol, orderId), row);
+    two.commit(batch);
+    two.refresh();
+    return orderId;
+  };
+  const [first, second] = [use(1, SYMBOL, "again"), use(2, 2, "again")];
+  const check = (runs: number): void => {
+    assert.equal(two.index.get("history")?.clientIdRuns?.length, runs);
+    const past = findPastIds(two, [SYMBOL, 2]);
+    const reader = new PastIdReader(two, { ...past, filter: ClientIdFilter.allocate(past.count) });
+    assert.equal(reader.of(SYMBOL).find(ALICE, "again")?.orderId, first);
+    assert.equal(reader.of(2).find(ALICE, "again")?.orderId, second);
+    assert.equal(reader.find(ALICE, "again")?.orderId, second);
+  };
+  check(2);
+  for (let serial = 3; serial <= 9; serial++) use(serial, serial % 2 === 0 ? 2 : SYMBOL, idOf(serial));
+  check(2);
   await two.close();
 });
 
