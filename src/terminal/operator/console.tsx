@@ -5,7 +5,7 @@ import { text } from "../text/catalogue.ts";
 import { clock } from "../text/format.ts";
 import { ActionDialog } from "./actions.tsx";
 import { Acts, Fund, Liquidations, Rates } from "./lists.tsx";
-import { client, figures, lists, reading, refusedToken, signIn, signOut } from "./session.ts";
+import { client, figuresFreshness, listsFreshness, reading, refusedToken, signIn, signOut } from "./session.ts";
 import { AuditPanel, HealthPanel } from "./state-panels.tsx";
 import { SymbolsPanel } from "./symbols.tsx";
 import { texts } from "./texts.ts";
@@ -19,7 +19,7 @@ export function Console() {
       <div role="alert" class="banner" data-on={fault !== null || undefined}>
         {fault}
       </div>
-      <main aria-label={texts.operator} data-stale={figures.value.staleReason !== null || undefined}>
+      <main aria-label={texts.operator} data-stale={figuresFreshness.value.staleReason !== null || undefined}>
         {isSignedIn ? <Panels /> : <SignIn />}
       </main>
       {isSignedIn && <ActionDialog />}
@@ -30,9 +30,9 @@ export function Console() {
 
 /** Null: nothing is old. Old figures mean old lists. */
 function staleText(): string | null {
-  const { staleReason, readAt } = figures.value;
+  const { staleReason, readAt } = figuresFreshness.value;
   if (staleReason !== null) return texts.staleSince(readAt === 0 ? texts.none : clock(readAt), staleReason);
-  const { staleReason: reason, readAt: listsReadAt } = lists.value;
+  const { staleReason: reason, readAt: listsReadAt } = listsFreshness.value;
   if (reason === null) return null;
   return listsReadAt === 0 ? texts.listsNotRead(reason) : texts.listsStaleSince(clock(listsReadAt), reason);
 }
@@ -58,7 +58,7 @@ function Panels() {
 function TopBar() {
   const isSignedIn = client.value !== null;
   const isLight = settings.value.theme === "light";
-  const isStale = figures.value.staleReason !== null;
+  const isStale = figuresFreshness.value.staleReason !== null;
   return (
     <header class="top">
       <h1 class="console-title">

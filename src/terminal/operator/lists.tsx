@@ -11,7 +11,7 @@ import {
   chooseActs,
   insurance,
   liquidations,
-  lists,
+  listsFreshness,
   type OperatorAct,
 } from "./session.ts";
 import { texts } from "./texts.ts";
@@ -39,7 +39,7 @@ const Scroll = (props: { name: string; children: ComponentChildren }) => (
 
 /** What an empty list says. `isRead`: it is known to be empty. */
 const emptyText = (isRead: boolean, none: string): string =>
-  isRead ? none : lists.value.staleReason === null ? texts.reading : texts.notRead;
+  isRead ? none : listsFreshness.value.staleReason === null ? texts.reading : texts.notRead;
 
 type Figure = keyof typeof columns;
 

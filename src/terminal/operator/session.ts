@@ -23,7 +23,7 @@ const EVERY_MS = 1_000;
 const LISTS_EVERY_MS = 10_000;
 /** The exchange answers within five seconds, if only that it cannot. */
 const TIMEOUT_MS = 6_000;
-/** A token is refused at once. */
+/** A token that is no operator's is refused at once, without a look at the history. A later answer says nothing of it. */
 const REFUSED_WITHIN_MS = 1_000;
 const ROWS = 50;
 const FUND_ROWS = 200;
@@ -31,11 +31,7 @@ const FUND_ROWS = 200;
 export type ActKind = NonNullable<OperatorActsQuery["kind"]>;
 export type OperatorAct = OperatorActList["data"][number];
 
-/** Null: nobody is signed in. */
-export const client = signal<PerpdClient | null>(null);
-/** Why the last token was refused. */
-export const refusedToken = signal<string | null>(null);
-/** What is read together. */
+/** Of what is read together. */
 export interface Freshness {
   /** Why it is old. Null: it is not. */
   readonly staleReason: string | null;
@@ -44,9 +40,14 @@ export interface Freshness {
 }
 
 const UNREAD: Freshness = { staleReason: null, readAt: 0 };
-export const figures = signal(UNREAD);
+
+/** Null: nobody is signed in. */
+export const client = signal<PerpdClient | null>(null);
+/** Why the last token was refused. */
+export const refusedToken = signal<string | null>(null);
+export const figuresFreshness = signal(UNREAD);
 /** Of the lists, which come from the history: it may be stalled while the figures go on. */
-export const lists = signal(UNREAD);
+export const listsFreshness = signal(UNREAD);
 export const instruments = signal<readonly Instrument[]>([]);
 export const tickers = signal<ReadonlyMap<string, Ticker>>(new Map());
 export const health = signal<Health | null>(null);
@@ -72,8 +73,8 @@ export async function signIn(token: string): Promise<void> {
   }
   batch(() => {
     refusedToken.value = null;
-    figures.value = UNREAD;
-    lists.value = UNREAD;
+    figuresFreshness.value = UNREAD;
+    listsFreshness.value = UNREAD;
     client.value = candidate;
   });
   void repeat(candidate, EVERY_MS, () => updateFigures(candidate, true));
@@ -111,9 +112,9 @@ export async function refresh(): Promise<void> {
 
 /** `isSample`: it becomes a point of the charts. */
 const updateFigures = (from: PerpdClient, isSample: boolean): Promise<void> =>
-  update(from, figures, () => readFigures(from, isSample));
+  update(from, figuresFreshness, () => readFigures(from, isSample));
 
-const updateLists = (from: PerpdClient): Promise<void> => update(from, lists, () => readLists(from));
+const updateLists = (from: PerpdClient): Promise<void> => update(from, listsFreshness, () => readLists(from));
 
 async function update(from: PerpdClient, freshness: Signal<Freshness>, read: () => Promise<void>): Promise<void> {
   let staleReason: string | null = null;
@@ -169,11 +170,12 @@ async function readMetrics({ token }: PerpdClient): Promise<Reading> {
 
 async function readLists(from: PerpdClient): Promise<void> {
   const { data: symbols } = await from.symbols();
-  const [fund, ...trades] = await Promise.all([
+  const [fund, trades] = await Promise.all([
     from.insurance({ limit: FUND_ROWS }),
-    ...symbols.map(({ symbol }) => from.liquidations(symbol, { limit: ROWS })),
+    Promise.all(symbols.map(({ symbol }) => from.liquidations(symbol, { limit: ROWS }))),
+    // Not after the others: it also says that the token is no operator's any more.
+    readActs(from),
   ]);
-  await readActs(from);
   if (client.peek() !== from) return;
   const newest = trades.flatMap(({ data }) => data).sort((a, b) => b.time - a.time);
   batch(() => {

@@ -4,7 +4,7 @@ import type { Audit } from "../../client/types.ts";
 import { clock, countdown, fixed, usd, words } from "../text/format.ts";
 import { refusalText } from "../text/refusals.ts";
 import type { Reading } from "./metrics.ts";
-import { audit, client, figures, health, reading } from "./session.ts";
+import { audit, client, figuresFreshness, health, reading } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** Whether the exchange works, and whether its sums agree. */
@@ -35,7 +35,7 @@ export function HealthPanel() {
   const state = health.value;
   const now = reading.value;
   const isOk = state?.status === "OK";
-  const isStale = figures.value.staleReason !== null;
+  const isStale = figuresFreshness.value.staleReason !== null;
   return (
     <section class="panel" aria-label={texts.health}>
       <div class="panel-head">

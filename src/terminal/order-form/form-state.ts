@@ -93,6 +93,7 @@ const builtContent = computed(() => contentOf(built.value.order));
 
 interface Tried {
   readonly content: string;
+  /** The object itself: another one is another input. */
   readonly draft: Draft;
   readonly tried: DryRunOrder;
 }

@@ -22,13 +22,6 @@ export interface SignedIn {
 }
 
 export const account = signal<SignedIn | null>(null);
-/** Forgets what belongs to one account when another one is signed in, or none. A session may be ended from elsewhere. */
-export function forgetWithAccount(forget: () => void): void {
-  effect(() => {
-    void account.value;
-    untracked(forget);
-  });
-}
 /** The client with the account's token. Null without an account. */
 export const accountClient = signal<PerpdClient | null>(null);
 /** Why the account's streams ended. */
@@ -104,6 +97,14 @@ const messageCounts = Object.fromEntries(CHANNELS.map((channel) => [channel, sig
 >;
 /** How many messages have come. For what must be read again when there is another one. */
 export const messagesOf = (channel: AccountChannel): number => messageCounts[channel].value;
+
+/** Forgets what belongs to one account when another one is signed in, or none. A session may be ended from elsewhere. */
+export function forgetWithAccount(forget: () => void): void {
+  effect(() => {
+    void account.value;
+    untracked(forget);
+  });
+}
 
 export function signIn(next: SignedIn): void {
   signOut();

@@ -2,7 +2,8 @@ import { effect, signal } from "@preact/signals";
 import type { PerpdError } from "../../client/error.ts";
 import { text } from "../text/catalogue.ts";
 import { countdown } from "../text/format.ts";
-import { account, accountStream, canSend } from "./account.ts";
+import { accountStream, forgetWithAccount } from "./account.ts";
+import { tradingLink } from "./connection.ts";
 import { ticker } from "./markets.ts";
 import { toast } from "./toasts.ts";
 import { attempt } from "./trading.ts";
@@ -64,7 +65,7 @@ let isRenewing = false;
 /** Without a word: it happens several times a minute. A failure shows as the time that runs out. */
 async function renew({ timeoutMs }: CancelSwitch): Promise<void> {
   const stream = accountStream();
-  if (isRenewing || stream === null || !canSend.peek()) return;
+  if (isRenewing || stream === null || tradingLink.peek() !== "OPEN") return;
   isRenewing = true;
   const endsAtMs = Date.now() + timeoutMs;
   try {
@@ -107,7 +108,7 @@ export function openCancelSwitch(): void {
     void ticker.value;
     count();
   });
-  effect(() => {
-    if (account.value === null) cancelSwitch.value = null;
+  forgetWithAccount(() => {
+    cancelSwitch.value = null;
   });
 }

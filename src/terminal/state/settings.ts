@@ -39,7 +39,8 @@ export function resetSettings(): void {
 
 // The browser tells it to the other tabs only. What they take over they do not write.
 addEventListener("storage", ({ key }) => {
-  if (key === KEY) settings.value = read(settings.peek());
+  // Null: all of it was cleared.
+  if (key === KEY || key === null) settings.value = read(DEFAULTS);
 });
 
 /** A preference of the system, such as "(prefers-color-scheme: light)". */
