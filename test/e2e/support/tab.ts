@@ -46,6 +46,14 @@ export class Tab {
     return tab;
   }
 
+  /** Gives the window another size, in CSS pixels, and waits until the page has been told and has drawn itself in it. */
+  async resize(width: number, height: number): Promise<void> {
+    await this.page.setViewportSize({ width, height });
+    await this.page.waitForFunction(`innerWidth === ${width} && innerHeight === ${height}`);
+    // A page hears of its size before the next frame's callbacks; the second frame follows what they have changed.
+    await this.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  }
+
   /** Fails when something was written to the console, or a policy was violated, since the page was opened. */
   assertClean(): void {
     assert.deepEqual(this.faults, []);

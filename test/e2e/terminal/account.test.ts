@@ -176,10 +176,10 @@ test("the cancel-after switch counts down, renews itself, is disarmed, and cance
   await page.getByLabel("Renew while connected").uncheck();
   await page.getByRole("button", { name: "Arm", exact: true }).click();
   // It is seen in a narrow window, too.
-  await page.setViewportSize({ width: 390, height: 844 });
+  await tab.resize(390, 844);
   await shows(inStatus);
   assert.deepEqual(await tab.axe(), []);
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   await shows(page.getByText("No open orders."));
   // One message for all of them.
   await shows(page.getByText("5 orders canceled", { exact: true }));

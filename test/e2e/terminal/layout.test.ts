@@ -89,7 +89,7 @@ test("the tour is offered once, comes again when asked for, and Escape leaves it
   await dialog(STEPS[1]!).waitFor({ state: "hidden" });
   await page.getByRole("button", { name: "Settings" }).click();
   await dialog("Settings").getByRole("button", { name: "Take the tour" }).click();
-  await page.setViewportSize({ width: 390, height: 844 });
+  await tab.resize(390, 844);
   for (const title of STEPS.slice(0, 5)) {
     await focused(dialog(title).getByRole("button", { name: "Next" }));
     await assertInWindow(dialog(title), `${title} on a phone`);
@@ -97,7 +97,7 @@ test("the tour is offered once, comes again when asked for, and Escape leaves it
   }
   await dialog(STEPS[5]!).getByRole("button", { name: "Leave the tour" }).click();
   await dialog(STEPS[5]!).waitFor({ state: "hidden" });
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   tab.assertClean();
 });
 
@@ -151,9 +151,9 @@ test("no panel is cut off at any size of the window, with the largest and the sm
       [1024, 768],
       [768, 1024],
     ] as const) {
-      await page.setViewportSize({ width: 1440, height: 900 });
+      await tab.resize(1440, 900);
       for (const line of await page.getByRole("separator").all()) await line.press(key);
-      await page.setViewportSize({ width, height });
+      await tab.resize(width, height);
       for (const name of ["Price chart", "Order book", "Place an order", "Positions and orders"]) {
         const region = page.getByRole("region", { name });
         await assertInWindow(name === "Place an order" ? region.getByRole("group").first() : region, name);
@@ -163,7 +163,7 @@ test("no panel is cut off at any size of the window, with the largest and the sm
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `${width} x ${height}`);
     }
-  await page.setViewportSize({ width: 390, height: 844 });
+  await tab.resize(390, 844);
   await page
     .getByRole("banner")
     .getByRole("button", { name: /^Market/ })
@@ -173,7 +173,7 @@ test("no panel is cut off at any size of the window, with the largest and the sm
   const last = (await dialog("Markets").getByRole("columnheader").last().boundingBox())!;
   assert.ok(last.x + last.width <= list.x + list.width, "the list of markets is cut off");
   await page.keyboard.press("Escape");
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   for (const line of await page.getByRole("separator").all()) await line.press("Enter");
   tab.assertClean();
 });
@@ -201,7 +201,7 @@ test("a tablet has the trades and all figures of the market", options, async () 
     [1024, 768],
     [768, 1024],
   ] as const) {
-    await page.setViewportSize({ width, height });
+    await tab.resize(width, height);
     await assertInWindow(page.getByRole("region", { name: "Trades" }), "the trades");
     const names = await page.getByRole("banner").getByRole("term").allInnerTexts();
     assert.ok(names.includes("Open interest") && names.includes("24 h low"), names.join());
@@ -212,12 +212,12 @@ test("a tablet has the trades and all figures of the market", options, async () 
       assert.ok(box.y + box.height <= y + high, `${await figure.textContent()} is below the head at ${width}`);
     }
   }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   tab.assertClean();
 });
 
 test("a phone says whether it is connected, and no message lies over the button that sends", options, async () => {
-  await page.setViewportSize({ width: 390, height: 844 });
+  await tab.resize(390, 844);
   const tabs = page.getByRole("navigation", { name: "Panels" });
   await tabs.getByRole("button", { name: "Account" }).click();
   for (const shown of ["Live", "Round trip", "Sequence"]) await assertInWindow(page.getByText(shown).first(), shown);
@@ -239,7 +239,7 @@ test("a phone says whether it is connected, and no message lies over the button 
   );
   const { y } = (await form.boundingBox())!;
   assert.ok(lowest > 0 && lowest <= y, `messages down to ${lowest}, the form from ${y}`);
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   tab.assertClean();
 });
 

@@ -145,10 +145,10 @@ test("the audit, the fund and the health are shown, without a violation of axe-c
     [1440, 900],
     [390, 844],
   ] as const) {
-    await page.setViewportSize({ width, height });
+    await tab.resize(width, height);
     assert.deepEqual(await tab.axe(), [], `${width}`);
   }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   await button("Light theme").click();
   assert.deepEqual(await tab.axe(), []);
   tab.assertClean();

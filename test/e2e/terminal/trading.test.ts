@@ -301,9 +301,9 @@ test("an order is placed and canceled by keyboard alone, after a question", opti
   // Disarmed, the key did nothing.
   assert.equal(await order.count(), 1);
   // The light is seen in a narrow window, too.
-  await page.setViewportSize({ width: 390, height: 844 });
+  await tab.resize(390, 844);
   await shows(page.getByRole("button", { name: "Hotkeys armed" }));
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   await keyboard.press("x");
   await shows(page.getByText("No open orders."));
   await keyboard.press("a");
@@ -608,10 +608,10 @@ test("no rule of axe-core is violated, in either theme and at each size", option
     [1024, 768],
     [390, 844],
   ] as const) {
-    await page.setViewportSize({ width, height });
+    await tab.resize(width, height);
     assert.deepEqual(await tab.axe(), [], `${width}`);
   }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await tab.resize(1440, 900);
   await page.getByRole("button", { name: "Light theme" }).click();
   assert.deepEqual(await tab.axe(), []);
   await page.getByRole("button", { name: "Light theme" }).click();
