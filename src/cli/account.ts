@@ -21,6 +21,7 @@ export const balance: Command = {
         ["initial margin", `${balance.initialMargin} (orders: ${balance.openOrderInitialMargin})`],
         ["maintenance margin", balance.maintenanceMargin],
         ["available", balance.availableBalance],
+        ["additional margin", balance.additionalMargin],
         ["withdrawable", balance.withdrawable],
       ]),
     );

@@ -139,6 +139,7 @@ export class SymbolActor implements Actor {
 
   decide(message: Message, transaction: Transaction): void {
     assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
+    this.state.time = transaction.time;
     const { markTicks, priceTime } = this.state;
     this.decideItem(message, transaction);
     if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
@@ -262,6 +263,7 @@ export class SymbolActor implements Actor {
 
   /** A bounded step of marking positions, liquidating accounts and firing triggers. */
   runBackground(transaction: Transaction): boolean {
+    this.state.time = transaction.time;
     this.runTimers(transaction);
     const isMarking = this.settlement.runBackground(this.state);
     const isLooking = this.liquidate(transaction);
@@ -281,6 +283,7 @@ export class SymbolActor implements Actor {
   }
 
   settleMark(transaction: Transaction): boolean {
+    this.state.time = transaction.time;
     if (this.settlement.isClosing) this.runTimers(transaction);
     // No position is closed against an order whose time is over. The next transaction ends more of these.
     const isOverdue = this.settlement.isClosing && this.state.hasOverdue(transaction.time);
@@ -292,6 +295,7 @@ export class SymbolActor implements Actor {
   }
 
   fire(transaction: Transaction): void {
+    this.state.time = transaction.time;
     this.runTimers(transaction);
     this.fireTriggered(transaction);
   }
@@ -335,6 +339,7 @@ export class SymbolActor implements Actor {
   settleFollowed(sequence: number, time: number): void {
     const { contributions, dirty } = this.state;
     const changedRows = dirty.rowCount;
+    this.state.time = time;
     this.state.settle(sequence, time);
     this.marginTable.begin();
     for (let i = 0; i < changedRows; i++) contributions.refresh(dirty.rows[i]);
@@ -368,8 +373,11 @@ export class SymbolActor implements Actor {
   }
 
   contribute(sums: MarginTable): void {
-    const { positions } = this.state;
-    positions.each((at) => sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + CONTRIBUTED));
+    const { contributions, positions } = this.state;
+    positions.each((at) => {
+      sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + CONTRIBUTED);
+      contributions.addAdditionalTo(sums, at);
+    });
   }
 
   private amend(command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
@@ -403,6 +411,7 @@ export class SymbolActor implements Actor {
     const { state } = this;
     state.clientIds.expire(transaction.time);
     this.pricing.payOwed(transaction);
+    state.contributions.refreshSomeAdditional();
     this.selfCheck.begin(state, transaction);
     const { haltMode, markTicks } = state;
     if (endExpiredHalt(state, transaction)) this.pricing.endHalt(haltMode, transaction);

@@ -15,6 +15,8 @@ export interface Contribution {
 export interface AccountMargin extends Contribution {
   /** Unrealised gains of single positions. Losses of other positions are not set off against them. */
   gains: number;
+  /** What may not be taken out beyond the initial margin: see formulas/opening-rate.ts. */
+  additional: number;
 }
 
 export const noMargin = (): AccountMargin => ({
@@ -24,6 +26,7 @@ export const noMargin = (): AccountMargin => ({
   initial: 0,
   positionInitial: 0,
   maintenance: 0,
+  additional: 0,
 });
 
 // The order in which an actor remembers a contribution as five numbers.
@@ -41,6 +44,9 @@ export const VALUE_COLUMNS = 6;
 /** The unrealised gain of a contribution; of the negative amount its loss. */
 export const gainOf = (unrealized: number): number => (unrealized > 0 ? unrealized : 0);
 
-/** min(equity − initial, equity − gains), never below 0: unrealised gains are not paid out, and losses are owed. */
-export const withdrawableOf = (equity: number, gains: number, initial: number): number =>
-  Math.max(0, equity - Math.max(initial, gains));
+/**
+ * min(equity − initial − additional, equity − gains), never below 0: unrealised gains are not paid out, losses are owed, and
+ * nobody takes out the margin that opening needs now.
+ */
+export const withdrawableOf = (equity: number, gains: number, initial: number, additional: number): number =>
+  Math.max(0, equity - Math.max(initial + additional, gains));

@@ -16,11 +16,13 @@ export const NO_STRIPE = -1;
  *
  *     values         per account, per stripe: 8 doubles
  *     before images  the same shape, only with several stripes: see sequence-lock.ts
+ *     additional     per account, per stripe: a double, the additional margin. It has no place in the cache line
  *     fences         per account: an int32, which is 1 while a thread covers the account's deficit
  *
  * margin-table.ts explains stripes and fences.
  */
 export class MarginMemory {
+  /** With before images and additional margin. */
   protected values: Float64Array<SharedArrayBuffer>;
   protected beforeImages: Float64Array<SharedArrayBuffer>;
   private fences: Int32Array<SharedArrayBuffer>;
@@ -60,6 +62,24 @@ export class MarginMemory {
     if (unrealized !== 0) this.addTo(base + (unrealized > 0 ? GAINS : LOSSES), Math.abs(unrealized));
   }
 
+  /** What the rows of this account keep back beyond initial margin from whatever takes money out: formulas/opening-rate.ts. */
+  additional(accountId: number): number {
+    const { stripeCount } = this;
+    const first = this.additionalIndex(accountId, 0);
+    let sum = this.load(first);
+    for (let stripe = 1; stripe < stripeCount; stripe++) sum += this.load(first + stripe);
+    return sum;
+  }
+
+  /**
+   * Not part of a transaction's journal. More keeps money back at once: who changes it, reads equity behind the fence that this
+   * passes. Less is a matter of the market, and no credit that a crash could take back.
+   */
+  addAdditional(accountId: number, by: number): void {
+    this.addTo(this.additionalIndex(accountId, this.stripe), by);
+    this.fence(accountId);
+  }
+
   clear(): void {
     this.values.fill(0);
   }
@@ -77,6 +97,11 @@ export class MarginMemory {
 
   protected offsetOfStripe(accountId: number, stripe: number): number {
     return (accountId * this.stripeCount + stripe) * STRIPE_COLUMNS;
+  }
+
+  private additionalIndex(accountId: number, stripe: number): number {
+    const { maxAccounts, stripeCount } = this;
+    return (maxAccounts * STRIPE_COLUMNS * tablesOf(stripeCount) + accountId) * stripeCount + stripe;
   }
 
   /** The first index of the stripe that `index` lies in. */
@@ -129,18 +154,21 @@ export class MarginMemory {
 /** How many tables of values the buffer holds: before images exist only with several stripes. */
 const tablesOf = (stripeCount: number): number => (stripeCount > 1 ? 2 : 1);
 
-export const bytesPerAccount = (stripeCount: number): number =>
-  tablesOf(stripeCount) * stripeCount * STRIPE_COLUMNS * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+const valuesPerAccount = (stripeCount: number): number => (tablesOf(stripeCount) * STRIPE_COLUMNS + 1) * stripeCount;
 
-function valuesIn(buffer: SharedArrayBuffer, stripeCount: number): Float64Array<SharedArrayBuffer> {
-  const accounts = buffer.byteLength / bytesPerAccount(stripeCount);
-  return new Float64Array(buffer, 0, accounts * stripeCount * STRIPE_COLUMNS);
-}
+export const bytesPerAccount = (stripeCount: number): number =>
+  valuesPerAccount(stripeCount) * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+
+const accountsIn = (buffer: SharedArrayBuffer, stripeCount: number): number =>
+  buffer.byteLength / bytesPerAccount(stripeCount);
+
+const valuesIn = (buffer: SharedArrayBuffer, stripeCount: number): Float64Array<SharedArrayBuffer> =>
+  new Float64Array(buffer, 0, accountsIn(buffer, stripeCount) * valuesPerAccount(stripeCount));
 
 function beforeImagesIn(buffer: SharedArrayBuffer, stripeCount: number): Float64Array<SharedArrayBuffer> {
-  const { byteLength, length } = valuesIn(buffer, stripeCount);
-  return new Float64Array(buffer, byteLength, stripeCount > 1 ? length : 0);
+  const length = accountsIn(buffer, stripeCount) * stripeCount * STRIPE_COLUMNS;
+  return new Float64Array(buffer, length * Float64Array.BYTES_PER_ELEMENT, stripeCount > 1 ? length : 0);
 }
 
 const fencesIn = (buffer: SharedArrayBuffer, stripeCount: number): Int32Array<SharedArrayBuffer> =>
-  new Int32Array(buffer, tablesOf(stripeCount) * valuesIn(buffer, stripeCount).byteLength);
+  new Int32Array(buffer, valuesIn(buffer, stripeCount).byteLength);

@@ -105,6 +105,7 @@ export class MarginTable extends MarginJournal {
       this.usableTotal(accountId, EQUITY),
       this.usableTotal(accountId, GAINS),
       this.usableTotal(accountId, INITIAL),
+      this.additional(accountId),
     );
   }
 
@@ -120,6 +121,7 @@ export class MarginTable extends MarginJournal {
     consistentTotals.initial = this.consistentTotal(accountId, INITIAL);
     consistentTotals.positionInitial = this.consistentTotal(accountId, POSITION_INITIAL);
     consistentTotals.maintenance = this.consistentTotal(accountId, MAINTENANCE);
+    consistentTotals.additional = this.additional(accountId);
     return consistentTotals;
   }
 
@@ -232,17 +234,24 @@ export class MarginTable extends MarginJournal {
     const initial = this.totalAfterFence(accountId, INITIAL);
     const equity = this.totalAfterFence(accountId, EQUITY);
     const gains = Math.max(gainsBefore, this.totalAfterFence(accountId, GAINS));
-    if (equity >= initial && equity >= gains) return true;
+    if (equity >= initial + this.additional(accountId) && equity >= gains) return true;
     this.applyNow(index, amount);
     return false;
   }
 
   /**
-   * Whether the account can bear that this actor's contribution becomes `to`: equity still covers initial margin, and equity
-   * that leaves is no unrealised gain. If so, the changes against the account are applied and added to `contributed`, and
-   * setContribution() does the rest. If not, nothing changes. The reads have the order of debit().
+   * Whether the account can bear that this actor's contribution becomes `to`: equity still covers initial margin. Equity that
+   * leaves is no unrealised gain, and leaves the additional margin but for `endedAdditional`, which ends with the change. If so,
+   * the changes against the account are applied and added to `contributed`, and setContribution() does the rest. If not,
+   * nothing changes. The reads have the order of debit().
    */
-  reserveChange(accountId: number, to: Contribution, contributed: Float64Array, offset: number): boolean {
+  reserveChange(
+    accountId: number,
+    to: Contribution,
+    contributed: Float64Array,
+    offset: number,
+    endedAdditional = 0,
+  ): boolean {
     const base = this.stripeOffset(accountId);
     const equityChange = to.equity - contributed[offset + EQUITY];
     const initialChange = to.initial - contributed[offset + INITIAL];
@@ -261,7 +270,8 @@ export class MarginTable extends MarginJournal {
     const initial = this.usableTotalAfterFence(accountId, INITIAL) + Math.min(0, initialChange);
     const equity = this.usableTotalAfterFence(accountId, EQUITY) + Math.max(0, equityChange);
     const gains = Math.max(gainsBefore, this.usableTotalAfterFence(accountId, GAINS)) + Math.min(0, gainsChange);
-    if (equity >= initial && (equityTaken === 0 || equity >= gains)) {
+    const additional = this.additional(accountId) - endedAdditional;
+    if (equity >= initial && (equityTaken === 0 || (equity >= gains && equity >= initial + additional))) {
       contributed[offset + EQUITY] = contributed[offset + EQUITY] + equityTaken;
       contributed[offset + INITIAL] = contributed[offset + INITIAL] + initialAdded;
       contributed[offset + UNREALIZED] = contributed[offset + UNREALIZED] + unrealizedAdded;

@@ -10,7 +10,8 @@ import {
   type RatePpm,
   type TimeMs,
 } from "../base/units.ts";
-import { isolatedSurplus, marginAboveLeverage, openingRatePpm } from "../margin/opening-rate.ts";
+import { additionalMargin, openingRatePpm } from "../formulas/opening-rate.ts";
+import { isolatedSurplus } from "../margin/isolated.ts";
 import { gainOfClosing, settledMoney } from "../margin/settled-money.ts";
 import { takerFee } from "../matching/fees.ts";
 import type { Preview } from "../matching/preview.ts";
@@ -26,10 +27,10 @@ export class MarginReservation {
   /** The preview of that order. */
   readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly state: SymbolState;
-  /** See margin/opening-rate.ts; 0 = the leverage decides alone. */
+  /** See formulas/opening-rate.ts; 0 = the leverage decides alone. */
   private openingPpm: RatePpm = 0;
-  /** The margin that the account needs at that rate, less the one that contributionAfter() gives. */
-  private aboveLeverage: Quanta = 0;
+  /** The margin that the account needs at that rate beyond the one that contributionAfter() gives. */
+  private additionalQuanta: Quanta = 0;
 
   constructor(state: SymbolState) {
     this.state = state;
@@ -97,9 +98,12 @@ export class MarginReservation {
     // the old position or the replaced order had: that margin may be lost by now.
     const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
-    if (needsMargin && this.aboveLeverage > 0) {
+    const keepsAdditional = needsMargin && this.additionalQuanta > 0 && !isIsolated && dryRun === null;
+    // Before the check, so that a withdrawal at the same moment leaves all that the check counts on.
+    if (keepsAdditional) state.contributions.setAdditional(row, this.additionalQuanta + requiredQuanta);
+    if (needsMargin && this.additionalQuanta > 0) {
       const shortfall = this.openingShortfall(row, required, isIsolated);
-      if (shortfall !== null) return shortfall;
+      if (shortfall !== null) return this.refused(row, shortfall);
     }
     if (dryRun !== null) {
       dryRun.requiredQuanta = requiredQuanta;
@@ -107,19 +111,27 @@ export class MarginReservation {
       return needsMargin && required > availableQuanta ? { requiredQuanta, availableQuanta } : null;
     }
     if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED))
-      return { requiredQuanta, availableQuanta: marginTable.available(accountId) };
+      return this.refused(row, { requiredQuanta, availableQuanta: marginTable.available(accountId) });
+    if (keepsAdditional) state.contributions.setAdditional(row, this.additionalQuanta);
     // If the whole order rests, `after` is the row's new contribution: set it here and save a second calculation.
     if (expected.lots === 0) marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after);
     return null;
   }
 
+  /** The row stays as it is, and so does its additional margin. */
+  private refused(row: number, shortfall: RefusalDetails): RefusalDetails {
+    this.state.contributions.refreshAdditional(row);
+    return shortfall;
+  }
+
   /**
-   * Whether the account has the margin that the opening rate asks for. It is checked, and not reserved: the rate falls again.
-   * An isolated position must bring it itself, because the rest of the account does not stand behind it.
+   * Whether the account has the margin that the opening rate asks for. Other orders may use it, because the rate falls again,
+   * but it may not be taken out meanwhile. An isolated position must bring it itself, because the rest of the account does not
+   * stand behind it.
    */
   private openingShortfall(row: number, required: Quanta, isIsolated: boolean): RefusalDetails | null {
     const { state } = this;
-    const requiredQuanta = Math.max(0, required + this.aboveLeverage);
+    const requiredQuanta = Math.max(0, required + this.additionalQuanta);
     const availableQuanta = isIsolated
       ? Math.max(0, required) + isolatedSurplus(state, row)
       : state.marginTable.available(state.positions.numbers[row + ACCOUNT]);
@@ -164,7 +176,7 @@ export class MarginReservation {
     }
     positions.addResting(row, isBuy, lots, exposure, loss);
     const after = state.contributions.of(row);
-    this.aboveLeverage = this.openingPpm === 0 ? 0 : marginAboveLeverage(state, row, this.openingPpm);
+    this.additionalQuanta = additionalMargin(state.instrument, numbers, row, state.markTicks, this.openingPpm);
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
     numbers[row + SIZE] = size;
     return after;

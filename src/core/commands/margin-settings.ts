@@ -82,7 +82,7 @@ export class MarginSettings {
 
   /**
    * Refused while the account has open orders, because their margin would change (Binance −4047). An open position takes
-   * its initial margin and unrealised loss into isolation, and brings all of its isolated margin back.
+   * the margin that opening it would need now, and its unrealised loss, into isolation. It brings all of its isolated margin back.
    */
   setMarginMode(command: MessageOf<typeof SetMarginMode>, transaction: Transaction): void {
     const { state } = this;
@@ -112,8 +112,8 @@ export class MarginSettings {
   }
 
   /**
-   * Adds isolated margin (amount > 0), at most what the account could withdraw; or takes it out, down to the initial
-   * margin, where unrealised losses count and gains do not (Binance, Bybit).
+   * Adds isolated margin (amount > 0), at most what the account could withdraw; or takes it out, down to the margin that
+   * opening would need now, where unrealised losses count and gains do not (Binance, Bybit).
    */
   moveMargin(command: MessageOf<typeof MoveMargin>, transaction: Transaction): void {
     const { state } = this;
@@ -196,7 +196,10 @@ export class MarginSettings {
     const equityBy = due.equity - n[row + CONTRIBUTED];
     const initialBy = due.initial - n[row + CONTRIBUTED_INITIAL];
     if (equityBy >= 0 && initialBy <= equityBy) return null;
-    if (marginTable.reserveChange(accountId, due, n, row + CONTRIBUTED)) return null;
-    return { requiredQuanta: initialBy - equityBy, availableQuanta: marginTable.available(accountId) };
+    const endedAdditional = terms.marginMode === ISOLATED ? state.contributions.additionalOf(row) : 0;
+    if (marginTable.reserveChange(accountId, due, n, row + CONTRIBUTED, endedAdditional)) return null;
+    const available = marginTable.available(accountId);
+    const keptQuanta = equityBy < 0 ? marginTable.additional(accountId) - endedAdditional : 0;
+    return { requiredQuanta: initialBy - equityBy, availableQuanta: available - keptQuanta };
   }
 }

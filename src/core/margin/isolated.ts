@@ -1,7 +1,8 @@
 import { applyIsolatedMarginSet } from "../apply/position-events.ts";
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
-import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import { mulDivCeil, PPM, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import { openingRatePpm } from "../formulas/opening-rate.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { IsolatedMarginSet } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -32,18 +33,34 @@ export function isolatedEquity(state: SymbolState, row: number): Quanta {
   return n[row + ISOLATED_QUANTA] + n[row + CASH] + value + owedFunding(state, row);
 }
 
-/** The margin that may be taken out, in quanta: down to the initial margin, with unrealised losses and without gains. May be negative. */
+/**
+ * The margin that may be taken out, in quanta: down to the margin of opening, with unrealised losses and without gains. May be
+ * negative.
+ */
 export function removableMargin(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const wallet = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST] + owedFunding(state, row);
-  return Math.min(wallet, isolatedEquity(state, row)) - positionInitial(state, row);
+  return Math.min(wallet, isolatedEquity(state, row)) - openingMargin(state, row);
 }
 
-/** The I with which a cross position becomes isolated: it covers initial margin, unrealised loss and owed funding. */
+/** The equity of an isolated position beyond its initial margin. Without a position 0: its margin will be by its leverage. */
+export function isolatedSurplus(state: SymbolState, row: number): Quanta {
+  return state.isIsolated(row) ? Math.max(0, isolatedEquity(state, row) - positionInitial(state, row)) : 0;
+}
+
+/** The I with which a cross position becomes isolated: it covers the margin of opening, unrealised loss and owed funding. */
 export function marginToIsolate(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const owed = owedFunding(state, row);
-  return positionInitial(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
+  return openingMargin(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
+}
+
+/** The margin that opening the row's position would need now, in quanta. */
+function openingMargin(state: SymbolState, row: number): Quanta {
+  const { instrument, markTicks, positions } = state;
+  const notionalQuanta = Math.abs(positions.numbers[row + SIZE]) * markTicks * instrument.quantaPerTickLot;
+  const atRate = mulDivCeil(notionalQuanta, openingRatePpm(state, state.time, 0), PPM);
+  return Math.max(atRate, positionInitial(state, row));
 }
 
 /** A fill of a row, just applied: signed lots, notional, fee, realised profit. */

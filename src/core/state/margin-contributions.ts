@@ -2,8 +2,9 @@ import type { Contribution } from "../accounts/contribution.ts";
 import type { MarginTable } from "../accounts/margin-table.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
-import type { PriceTicks } from "../base/units.ts";
+import type { PriceTicks, Quanta, TimeMs } from "../base/units.ts";
 import { contribution } from "../formulas/margin.ts";
+import { additionalCrossMargin, type OpeningState, openingRatePpm } from "../formulas/opening-rate.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import type { DirtySet } from "./dirty-set.ts";
 import type { FundingState } from "./funding-state.ts";
@@ -13,8 +14,11 @@ import type { TransactionProgress } from "./transaction-progress.ts";
 const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
 const { INSURANCE_ACCOUNT } = enums;
 
+/** Rows of refreshSomeAdditional(): commands wait for it. */
+const REFRESHED_AT_A_TIME = 1000;
+
 /** The parts of the symbol's state that contributions follow from. */
-interface ContributionSource {
+interface ContributionSource extends OpeningState {
   readonly instrument: Instrument;
   readonly positions: Positions;
   readonly marginTable: MarginTable;
@@ -22,12 +26,15 @@ interface ContributionSource {
   readonly dirty: DirtySet;
   readonly progress: TransactionProgress;
   readonly markTicks: PriceTicks;
+  readonly time: TimeMs;
 }
 
 /** Keeps what the symbol's rows contribute to the margin table of all accounts. */
 export class MarginContributions {
   private readonly state: ContributionSource;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+  /** The additional margin that the table has of each row. In a calm market it has none. */
+  private readonly additional = new Map<number, Quanta>();
 
   constructor(state: ContributionSource) {
     this.state = state;
@@ -57,6 +64,48 @@ export class MarginContributions {
     const row = state.positions.numbers;
     state.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.of(at), isLogged);
     row[at + CONTRIBUTED_MARK] = state.markTicks;
+    this.refreshAdditional(at);
+  }
+
+  /** The row's additional margin in the table, in quanta. */
+  additionalOf(at: number): Quanta {
+    return this.additional.get(at) ?? 0;
+  }
+
+  /** Adds the row's additional margin to an empty table. */
+  addAdditionalTo(sums: MarginTable, at: number): void {
+    const quanta = this.additionalOf(at);
+    if (quanta !== 0) sums.addAdditional(this.state.positions.numbers[at + ACCOUNT], quanta);
+  }
+
+  /** Brings the row's additional margin to the opening rate of now, which rises and falls with time, too. */
+  refreshAdditional(at: number): void {
+    const { state } = this;
+    const row = state.positions.numbers;
+    const ratePpm = row[at + ACCOUNT] === INSURANCE_ACCOUNT ? 0 : openingRatePpm(state, state.time, 0);
+    if (ratePpm === 0 && this.additional.size === 0) return;
+    this.setAdditional(at, additionalCrossMargin(state.instrument, row, at, state.markTicks, ratePpm));
+  }
+
+  /** Does so for some of the rows that have additional margin, and the next call goes on with others. */
+  refreshSomeAdditional(): void {
+    let left = Math.min(REFRESHED_AT_A_TIME, this.additional.size);
+    for (const [at, quanta] of this.additional) {
+      if (left-- === 0) return;
+      this.additional.delete(at);
+      this.additional.set(at, quanta);
+      this.refreshAdditional(at);
+    }
+  }
+
+  /** Sets what the table has, until the row is refreshed. */
+  setAdditional(at: number, quanta: Quanta): void {
+    const { state } = this;
+    const by = quanta - this.additionalOf(at);
+    if (by === 0) return;
+    if (quanta === 0) this.additional.delete(at);
+    else this.additional.set(at, quanta);
+    state.marginTable.addAdditional(state.positions.numbers[at + ACCOUNT], by);
   }
 
   refreshAll(): void {
@@ -86,5 +135,6 @@ export class MarginContributions {
   /** Brings a stale row to the mark. It counts as logged if only a mark of an earlier transaction has made it stale. */
   refreshMark(at: number): void {
     if (this.isStale(at)) this.refresh(at, !this.state.dirty.has(at) && !this.state.progress.hasMovedMark);
+    else this.refreshAdditional(at);
   }
 }

@@ -47,6 +47,8 @@ export class SymbolState {
   readonly marginTable: MarginTable;
   readonly contributions: MarginContributions;
 
+  /** Of the transaction under way, or of the last one. */
+  time: TimeMs = 0;
   nextOrderSerial = 1;
   nextTradeSerial = 1;
   indexTicks: PriceTicks = 0;

@@ -8,7 +8,7 @@ import {
   type RatePpm,
   type TimeMs,
 } from "../../core/base/units.ts";
-import { type OpeningState, openingRatePpm } from "../../core/margin/opening-rate.ts";
+import { type OpeningState, openingRatePpm } from "../../core/formulas/opening-rate.ts";
 import {
   type Instrument,
   impactNotionalRateOf,

@@ -49,6 +49,7 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
     onClose();
   };
   const most = balance.value?.withdrawable ?? "0";
+  const additional = balance.value?.additionalMargin ?? "0";
   return (
     <Dialog title={text.accountDialogs.withdraw} onClose={onClose}>
       <form
@@ -75,6 +76,12 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
               </button>
             </dd>
           </div>
+          {additional !== "0" && (
+            <div title={text.accountDialogs.additionalMarginHint}>
+              <dt>{text.accountDialogs.additionalMargin}</dt>
+              <dd class="num">{usd(additional)} USDC</dd>
+            </div>
+          )}
         </dl>
         <TextField
           label={text.address}

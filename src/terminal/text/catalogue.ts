@@ -648,6 +648,9 @@ export const text = {
 
     withdraw: "Withdraw",
     withdrawable: "Withdrawable",
+    additionalMargin: "Kept back",
+    additionalMarginHint:
+      "A market that moves needs more margin for positions than their leverage. It can be taken out when the market is calm.",
     max: "Max",
     withdrawHint: "The money leaves your balance at once. The Transfers table shows when it has been sent.",
     withdrawalRequested: "Withdrawal requested",

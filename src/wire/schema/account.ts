@@ -206,9 +206,14 @@ export const Balance = object(
     initialMargin: DecimalOut("Margin that cross positions and all orders bind.", "650"),
     maintenanceMargin: DecimalOut("The margin that equity must stay above.", "26"),
     availableBalance: DecimalOut("The amount that new orders may bind: equity − initialMargin, at least 0.", "9362.5"),
+    additionalMargin: DecimalOut(
+      "The margin that cross positions and their orders would need beyond initialMargin if they were opened now, by the " +
+        "openingMarginRate of each symbol. It is 0 in a calm market. New orders may use it, but it cannot be taken out.",
+      "0",
+    ),
     withdrawable: DecimalOut(
-      "The smaller of availableBalance and equity without unrealized gains, at least 0. Unrealized gains count as margin but " +
-        "cannot be withdrawn, and unrealized losses of other positions are not set off against them.",
+      "The smaller of availableBalance − additionalMargin and equity without unrealized gains, at least 0. Unrealized gains " +
+        "count as margin but cannot be withdrawn, and unrealized losses of other positions are not set off against them.",
       "9362.5",
     ),
     marginRatio: nullable(

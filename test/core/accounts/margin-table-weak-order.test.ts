@@ -22,7 +22,7 @@ class WeakMemory {
   readonly random: Random;
   readonly threads: WeakMarginTable[] = [];
   time = 0;
-  private readonly plain = new Float64Array(this.buffer, 0, ACCOUNTS * STRIPES * 16);
+  private readonly plain = new Float64Array(this.buffer, 0, ACCOUNTS * STRIPES * 17);
   private readonly history = new Map<number, { since: number; value: number }[]>();
 
   constructor(seed: number) {
@@ -173,6 +173,48 @@ for (const [what, before, after, isLogged] of [
     }
     assert.ok(asked > 1000);
   });
+
+test("an order that opens and a withdrawal never count on the same additional margin", () => {
+  const outcomes = new Map<string, number>();
+  for (let run = 0; run < 3000; run++) {
+    const memory = new WeakMemory(seed * 20_000 + run);
+    const [opener, ledger] = [0, 1].map((stripe) => new WeakMarginTable(memory, stripe));
+    const [opened, paid] = [0, 1].map(() => new Float64Array(CONTRIBUTION_FIELDS));
+    ledger.setContribution(ACCOUNT, paid, 0, contribution({ equity: 100 }));
+    ledger.commit();
+    while (ledger.showOne());
+    let [opens, withdraws] = [false, false];
+    // As MarginReservation does.
+    const open = (): void => {
+      opener.begin();
+      opener.addAdditional(ACCOUNT, 70);
+      opens = opener.available(ACCOUNT) >= 70 && opener.reserve(ACCOUNT, 10, opened, 0);
+      opener.addAdditional(ACCOUNT, opens ? -10 : -70);
+      opener.commit();
+    };
+    const withdraw = (): void => {
+      ledger.begin();
+      withdraws = ledger.debit(ACCOUNT, 40);
+      ledger.commit();
+    };
+    const [first, second, firstThread] =
+      memory.random.next() < 0.5 ? [open, withdraw, opener] : ([withdraw, open, ledger] as const);
+    let hasRun = false;
+    firstThread.between = () => {
+      if (hasRun || memory.random.next() > 0.1) return;
+      hasRun = true;
+      second();
+    };
+    first();
+    firstThread.between = () => {};
+    if (!hasRun) second();
+    const outcome = `${opens ? "opens" : ""} ${withdraws ? "withdraws" : ""}`.trim();
+    assert.notEqual(outcome, "opens withdraws", `run ${run}`);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  }
+  for (const outcome of ["opens", "withdraws"])
+    assert.ok((outcomes.get(outcome) ?? 0) > 300, JSON.stringify([...outcomes]));
+});
 
 test("a close leaves the margin of another thread's order, however much of it is a position by then", () => {
   const outcomes = new Map<string, number>();

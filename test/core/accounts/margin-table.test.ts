@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CONTRIBUTION_FIELDS, type Contribution } from "../../../src/core/accounts/contribution.ts";
+import { CONTRIBUTION_FIELDS, type Contribution, noMargin } from "../../../src/core/accounts/contribution.ts";
 import { NO_STRIPE } from "../../../src/core/accounts/margin-memory.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { everyInterleaving } from "../support/interleave.ts";
@@ -162,6 +162,33 @@ test("amounts up to 2^53 stay exact", () => {
     marginTable.commit();
     assert.equal(marginTable.equity(ACCOUNT), equity);
   }
+});
+
+test("additional margin of all threads stays in the account when money leaves, and new margin may use it", () => {
+  const marginTable = over(start({ equity: 100, initial: 30 }, 2), 2);
+  const other = new MarginTable(marginTable.buffer, 2, 1);
+  const third = 2;
+  marginTable.addAdditional(ACCOUNT, 15);
+  other.addAdditional(ACCOUNT, 5);
+  other.addAdditional(third, 7);
+  assert.deepEqual([marginTable.additional(ACCOUNT), other.additional(third)], [20, 7]);
+  for (const each of [marginTable, other]) {
+    assert.equal(each.withdrawable(ACCOUNT), 50);
+    assert.equal(each.debit(ACCOUNT, 51), false);
+    const leaves = (endedAdditional: number) =>
+      each.reserveChange(ACCOUNT, contribution({ equity: -51 }), contributed(), 0, endedAdditional);
+    assert.equal(leaves(0), false);
+    assert.equal(each.available(ACCOUNT), 70);
+  }
+  assert.equal(reserve(other, 60), true);
+  assert.equal(marginTable.withdrawable(ACCOUNT), 0);
+  assert.equal(marginTable.reserveChange(ACCOUNT, contribution({ equity: -5 }), contributed(), 0, 20), true);
+  assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.equity(third)], [95, 0]);
+  const copy = over(start({}, 2), 2);
+  copy.copyFrom(marginTable);
+  assert.equal(copy.additional(ACCOUNT), 20);
+  copy.clear();
+  assert.equal(copy.additional(ACCOUNT), 0);
 });
 
 test("withdrawable is equity less margin or less unrealised gains, and never below zero", () => {
@@ -505,7 +532,7 @@ test("a reader without a stripe sees all stripes consistently, a thread with one
     actors[stripe].setContribution(ACCOUNT, recorded, 0, contribution({ equity: -5 * (stripe + 1), maintenance: 1 }));
   }
   assert.equal(reader.readConsistent(ACCOUNT), false);
-  assert.deepEqual(reader.consistent(ACCOUNT), { ...NOTHING, gains: 0 }, "as it was before");
+  assert.deepEqual(reader.consistent(ACCOUNT), noMargin(), "as it was before");
   assert.deepEqual(read(reader), contribution({ equity: -15, maintenance: 2 }), "as it stands");
   actors[1].commit();
   assert.equal(reader.readConsistent(ACCOUNT), false);
@@ -514,7 +541,7 @@ test("a reader without a stripe sees all stripes consistently, a thread with one
   assert.equal(actors[0].consistent(ACCOUNT).equity, -17);
   actors[0].rollback();
   assert.ok(reader.readConsistent(ACCOUNT), "a rollback ends the transaction, too");
-  assert.deepEqual(reader.consistent(ACCOUNT), { ...contribution({ equity: -10, maintenance: 1 }), gains: 0 });
+  assert.deepEqual(reader.consistent(ACCOUNT), { ...noMargin(), equity: -10, maintenance: 1 });
 });
 
 test("a thread that dies while covering a deficit leaves it to others after the next recount", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, ISOLATED, LEDGER, LIMIT, REDUCE_ONLY, SELL } from "../../../src/core/base/enums.ts";
-import { openingRatePpm } from "../../../src/core/margin/opening-rate.ts";
+import { openingRatePpm } from "../../../src/core/formulas/opening-rate.ts";
 import {
   AmendOrder,
   Deposit,

@@ -35,6 +35,7 @@ test("a new account is empty", async () => {
     initialMargin: "0",
     maintenanceMargin: "0",
     availableBalance: "0",
+    additionalMargin: "0",
     withdrawable: "0",
     marginRatio: "0",
   });
@@ -192,10 +193,10 @@ test("only free balance can be withdrawn, and unrealized profit cannot", async (
   assert.equal(withdrawable, "9317.5"); // 9967.5 − 650
   await operator.setIndex("BTC-PERP", "66000");
   const rich = await alice.balance();
-  // 10967.5 − 660 would be free, of which 1000 are not yet realised: 10967.5 − max(660, 1000).
-  assert.deepEqual([rich.availableBalance, rich.withdrawable], ["10307.5", "9967.5"]);
-  await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("9967.500001"));
-  await alice.call(201, "POST", "/account/withdraw", withdraw("9967.5"));
+  // 10967.5 − 660 would be free, but the index has moved by 1.5385 %: 10967.5 − max(660 + 355.41, 1000).
+  assert.deepEqual([rich.availableBalance, rich.additionalMargin, rich.withdrawable], ["10307.5", "355.41", "9952.09"]);
+  await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("9952.090001"));
+  await alice.call(201, "POST", "/account/withdraw", withdraw("9952.09"));
   assert.equal((await alice.balance()).withdrawable, "0");
   await operator.soundAudit();
 });

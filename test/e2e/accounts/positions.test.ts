@@ -80,6 +80,7 @@ test("a long position shows every figure, before and after a price move", async 
     initialMargin: "6500",
     maintenanceMargin: "260",
     availableBalance: "3467.5",
+    additionalMargin: "0",
     withdrawable: "3467.5",
     marginRatio: "0.026084", // 260 ÷ 9967.5
   });

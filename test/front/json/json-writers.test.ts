@@ -318,6 +318,7 @@ test("the figures of a balance are consistent", () => {
     initial: 20_000_000,
     positionInitial: 15_000_000,
     maintenance: 1_000_000,
+    additional: 0,
   };
   const shown = read(Balance, balanceJson(to, 7, 99));
   assert.deepEqual(shown, {
@@ -330,6 +331,7 @@ test("the figures of a balance are consistent", () => {
     initialMargin: "20",
     maintenanceMargin: "1",
     availableBalance: "80.5",
+    additionalMargin: "0",
     withdrawable: "80.5",
     marginRatio: "0.00995",
     updatedAt: 99,
@@ -340,6 +342,8 @@ test("the figures of a balance are consistent", () => {
     [under.equity, under.availableBalance, under.withdrawable, under.marginRatio],
     ["-0.000001", "0", "0", null],
   );
+  const moving = read(Balance, balanceJson({ ...to, additional: 30_000_000 }, 7, 99));
+  assert.deepEqual([moving.availableBalance, moving.additionalMargin, moving.withdrawable], ["80.5", "30", "50.5"]);
   const without = read(Balance, balanceJson({ ...to, equity: 0, unrealized: 0, gains: 0 }, 7, 99));
   assert.deepEqual([without.availableBalance, without.marginRatio], ["0", null], "nothing stands for its margin");
 });
@@ -364,6 +368,7 @@ test("the documented example of a balance is consistent", () => {
     initial: quanta("initialMargin"),
     positionInitial: quanta("positionInitialMargin"),
     maintenance: quanta("maintenanceMargin"),
+    additional: quanta("additionalMargin"),
   };
   const { sequence, updatedAt } = example;
   const shown = read(Balance, balanceJson(figures, Number(sequence), Number(updatedAt)));

@@ -9,12 +9,9 @@ import {
   type RatePpm,
   type TimeMs,
 } from "../base/units.ts";
-import { initialMargin } from "../formulas/margin.ts";
 import type { IndexRange } from "../market-data/index-range.ts";
 import type { Instrument } from "../protocol/instrument.ts";
-import type { SymbolState } from "../state/symbol-state.ts";
-import { isolatedEquity } from "./isolated.ts";
-import { positionInitial } from "./position-margin.ts";
+import { initialMargin } from "./margin.ts";
 
 /** The state of a symbol that the opening rate follows from. */
 export interface OpeningState {
@@ -57,17 +54,23 @@ function interestRatePpm({ instrument, markTicks, openInterestLots }: OpeningSta
   return Math.min(PPM, basePpm + Math.ceil((PPM - basePpm) * share));
 }
 
-/** By how much the margin of the row's position and orders at this rate exceeds their margin at its leverage, in quanta. */
-export function marginAboveLeverage(state: SymbolState, row: number, ratePpm: RatePpm): Quanta {
-  const n = state.positions.numbers;
-  const value = n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot;
-  const exposure = Math.max(value + n[row + BUY_EXPOSURE], n[row + SELL_EXPOSURE] - value);
-  return Math.max(0, mulDivCeil(exposure, ratePpm, PPM) - initialMargin(state.instrument, exposure, n[row + LEVERAGE]));
+/**
+ * The additional margin of a row in quanta: by how much the margin of its position and orders at the opening rate exceeds
+ * their margin at its leverage. An order that opens must leave it in the account, and so must whatever takes money out.
+ */
+export function additionalMargin(
+  instrument: Instrument,
+  row: Float64Array,
+  at: number,
+  markTicks: PriceTicks,
+  ratePpm: RatePpm,
+): Quanta {
+  if (ratePpm === 0) return 0;
+  const value = row[at + SIZE] * markTicks * instrument.quantaPerTickLot;
+  const exposure = Math.max(value + row[at + BUY_EXPOSURE], row[at + SELL_EXPOSURE] - value);
+  return Math.max(0, mulDivCeil(exposure, ratePpm, PPM) - initialMargin(instrument, exposure, row[at + LEVERAGE]));
 }
 
-/** The equity of an isolated position beyond its initial margin. Without a position 0: its margin will be by its leverage. */
-export function isolatedSurplus(state: SymbolState, row: number): Quanta {
-  const n = state.positions.numbers;
-  if (n[row + SIZE] === 0 || n[row + MARGIN_MODE] !== ISOLATED) return 0;
-  return Math.max(0, isolatedEquity(state, row) - positionInitial(state, row));
-}
+/** The part of it that the rest of the account must hold: an isolated position has its own margin. */
+export const additionalCrossMargin: typeof additionalMargin = (instrument, row, at, markTicks, ratePpm) =>
+  row[at + MARGIN_MODE] === ISOLATED ? 0 : additionalMargin(instrument, row, at, markTicks, ratePpm);
