@@ -9,14 +9,14 @@ import {
   type RatePpm,
   type TimeMs,
 } from "../base/units.ts";
-import type { IndexRange } from "../market-data/index-range.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { initialMargin } from "./margin.ts";
 
 /** The state of a symbol that the opening rate follows from. */
 export interface OpeningState {
   readonly instrument: Instrument;
-  readonly indexRange: IndexRange;
+  /** The largest move of the index within its last minutes, see market-data/index-range.ts. */
+  readonly indexRange: { movePpm(time: TimeMs): RatePpm };
   readonly priceTime: TimeMs;
   readonly markTicks: PriceTicks;
   readonly openInterestLots: QuantityLots;
