@@ -50,6 +50,8 @@ const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5000;
 /** The exchange sends a heartbeat on each channel that was quiet for five to ten seconds. */
 const DEAD_AFTER_MS = 30_000;
+/** The exchange answers within five seconds. */
+const TIMEOUT_MS = 10_000;
 
 export interface StreamOptions {
   /**
@@ -59,9 +61,17 @@ export interface StreamOptions {
   cancelOnDisconnect?: boolean;
   /** A connection without a message for this long is dropped and made again. Default 30,000. */
   deadAfterMs?: number;
+  /** How long to wait for the reply to a request, also on a living connection. Default 10,000. */
+  timeoutMs?: number;
 }
 
 type OrderName = { orderId: string } | { clientOrderId: string };
+
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(error: PerpdError): void;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
 
 interface Reply extends Partial<api.ErrorBody> {
   op: string;
@@ -72,7 +82,8 @@ interface Reply extends Partial<api.ErrorBody> {
  * Subscriptions that survive reconnects, and trading over the same WebSocket. See PerpdClient.stream.
  * Each trading method resolves with the body that the HTTP endpoint would return, or rejects with PerpdError. Without a
  * connection the code is DISCONNECTED, and `retryable` is true until the stream has ended. After that the error is the
- * reason for the end: the exchange's refusal, or close().
+ * reason for the end: the exchange's refusal, or close(). Without a reply in time the code is TIMEOUT, as that of the
+ * exchange itself: the outcome is unknown.
  */
 export class Stream {
   /** Resolves with the first subscription; rejects with PerpdError when it is refused. */
@@ -90,7 +101,7 @@ export class Stream {
   private rejectReady: (error: PerpdError) => void = () => {};
   private resolveReady: () => void = () => {};
   private socket: WebSocketLike | null = null;
-  private readonly pending = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
+  private readonly pending = new Map<number, Waiting>();
   /** Last sequence of each stream; null while a new snapshot is pending, absent before the first message. */
   private readonly lastSequences = new Map<string, number | null>();
   /** Connected and, with credentials, authenticated. */
@@ -281,8 +292,7 @@ export class Stream {
     this.socket = null;
     this.isOpen = false;
     const lost = disconnected(how, this.endReason === null);
-    for (const { reject } of this.pending.values()) reject(lost);
-    this.pending.clear();
+    for (const id of [...this.pending.keys()]) this.take(id)?.reject(lost);
     if (this.endReason !== null) return;
     // Reset the backoff only after a connection has lasted: one that is always cut at once, as of a slow reader, must
     // not reconnect in a tight loop.
@@ -326,15 +336,23 @@ export class Stream {
   private request(op: string, fields: object): Promise<Reply> {
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve, reject });
+      const timer = setTimeout(() => this.take(id)?.reject(unanswered()), this.options.timeoutMs ?? TIMEOUT_MS);
+      this.pending.set(id, { resolve, reject, timer });
       this.socket?.send(JSON.stringify({ op, id, ...fields }));
     });
   }
 
+  /** Removes a request that is over: it was answered, or will not be. */
+  private take(id: number): Waiting | undefined {
+    const waiting = this.pending.get(id);
+    clearTimeout(waiting?.timer);
+    this.pending.delete(id);
+    return waiting;
+  }
+
   private receive(message: Message): void {
     if ("op" in message) {
-      const waiting = this.pending.get(message.id);
-      this.pending.delete(message.id);
+      const waiting = this.take(message.id);
       if (message.op === "error") waiting?.reject(new PerpdError(0, message));
       else waiting?.resolve(message);
       return;
@@ -361,6 +379,8 @@ export class Stream {
 const DISCONNECTED = "DISCONNECTED";
 const disconnected = (message: string, retryable: boolean): PerpdError =>
   new PerpdError(0, { code: DISCONNECTED, message, retryable });
+const unanswered = (): PerpdError =>
+  new PerpdError(0, { code: "TIMEOUT", message: "no reply came in time", retryable: true });
 
 /** Sent on a quiet stream: repeats the last sequence. */
 interface Heartbeat extends StreamKey {

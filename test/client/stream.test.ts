@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, type TestContext, test } from "node:test";
 import { type WebSocket as ServerSocket, WebSocket, WebSocketServer } from "ws";
 import { PerpdClient } from "../../src/client/client.ts";
-import type { PerpdError } from "../../src/client/error.ts";
+import { isOutcomeUnknown, PerpdError } from "../../src/client/error.ts";
 import type { Stream } from "../../src/client/stream.ts";
 import type { ChannelMessage, ChannelRequest } from "../../src/client/types.ts";
 
@@ -412,6 +412,32 @@ test("a damaged message from an exchange that was right before makes a new conne
   assert.deepEqual(lost, ["NOT_PERPD"]);
   await whileClosing;
   await stream.ping();
+});
+
+test("a request whose reply is lost on a living connection ends, its outcome unknown", async () => {
+  let disconnects = 0;
+  const handlers = { onMessage() {}, onDisconnect: () => disconnects++ };
+  stream = client.stream([{ channel: "balance" }], handlers, { timeoutMs: 100 });
+  await stream.ready;
+  const answered = answer;
+  answer = (request) => (request.op === "order.cancel" ? null : answered(request));
+  const lost = await stream.cancelOrder({ orderId: "1" }).catch((error: PerpdError) => error);
+  assert.ok(lost instanceof PerpdError && lost.code === "TIMEOUT" && isOutcomeUnknown(lost));
+  // The reply that comes too late belongs to nobody.
+  sockets[0]!.send(JSON.stringify({ op: "order.canceled", id: requests.at(-1)?.id }));
+  await stream.ping();
+  assert.equal(disconnects, 0);
+});
+
+test("a stream whose authentication is not answered connects again", async () => {
+  const answered = answer;
+  answer = () => null;
+  const lost = new Promise<PerpdError>((onDisconnect) => {
+    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onDisconnect }, { timeoutMs: 100 });
+  });
+  assert.equal((await lost).code, "TIMEOUT");
+  answer = answered;
+  await stream!.ready;
 });
 
 test("close() rejects pending requests with an error that is not retryable", async () => {

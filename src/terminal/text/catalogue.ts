@@ -377,7 +377,7 @@ export const text = {
   // Orders
   outcomeUnknown: "Outcome unknown",
   askingForOutcome: "The answer was lost. Asking the exchange what became of the order.",
-  lookAtTables: "The answer was lost. The tables show what happened once the connection is back.",
+  lookAtTables: "The answer was lost. The tables show what happened, once the page is connected.",
   lookAtHistory: "You signed out before the exchange said what became of the order. Its history shows it.",
   notSent: "Not sent: the page is not connected. Nothing was done.",
   notPlaced: "Not placed",

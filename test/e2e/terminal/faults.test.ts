@@ -250,6 +250,28 @@ test(
   },
 );
 
+test("an order whose answer is lost on a living connection is found, and the form is free again", options, async () => {
+  const { page } = first;
+  const orders = new Set<unknown>();
+  proxy.toExchange = (message) => {
+    const { op, id, params } = JSON.parse(message);
+    if (op === "order.place" && params.dryRun !== true) orders.add(id);
+    return message;
+  };
+  proxy.toPage = (message) => (orders.has(JSON.parse(message).id) ? null : message);
+  await buy(page, { Price: "64000", Size: "0.09" });
+  await shows(openOrder(page, "0.09"));
+  await shows(notice(page, "Limit order placed"));
+  await shows(light(page, "Live"));
+  assert.equal(orders.size, 1);
+  proxy.heal();
+  await buy(page, { Price: "64000", Size: "0.091" });
+  await shows(openOrder(page, "0.091"));
+  await button(page, "Cancel all").first().click();
+  await shows(page.getByText("No open orders."));
+  first.assertClean();
+});
+
 test("orders that traded while a page was away are told and listed when it is back", options, async () => {
   const { page } = first;
   first.expected = LOST_CONNECTION;
