@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals";
-import { account, accountClient, forgetWithAccount, signOut } from "../state/account.ts";
+import { effect, signal } from "@preact/signals";
+import { account, accountClient, signOut } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
 import { ApiKeysDialog } from "./api-keys.tsx";
 import { DepositDialog } from "./deposit.tsx";
@@ -23,7 +23,8 @@ export const ACCOUNT_DIALOGS = Object.keys(DIALOGS) as (keyof typeof DIALOGS)[];
 export const accountDialog = signal<Name | null>(null);
 
 // The dialogs of an account end with it, and signing in is done once there is one.
-forgetWithAccount(() => {
+effect(() => {
+  void account.value;
   accountDialog.value = null;
 });
 

@@ -5,7 +5,7 @@ import { INTERVALS } from "../chart/candles.ts";
 import { hasPrice, hasTrigger, KINDS } from "../order-form/draft.ts";
 import { changeAndGo, draft, submit } from "../order-form/form-state.ts";
 import { takeShare } from "../order-form/largest-order.ts";
-import { account, positions } from "../state/account.ts";
+import { account, forgetWithAccount, positions } from "../state/account.ts";
 import { CHOICES, chordOf, type HotkeyId, TRADING_HOTKEYS, worksInFields } from "../state/choices.ts";
 import { chooseMarket, instruments, symbol } from "../state/markets.ts";
 import { panel } from "../state/panel.ts";
@@ -30,6 +30,10 @@ export interface Command {
 
 /** Whether hotkeys may trade. Off when the page is opened. */
 export const isArmed = signal(false);
+// A key must not trade for a person who has not armed it.
+forgetWithAccount(() => {
+  isArmed.value = false;
+});
 export function toggleArmed(): void {
   isArmed.value = !isArmed.peek();
   announcement.value = isArmed.peek() ? text.armed : text.disarmed;

@@ -2,7 +2,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { DryRunOrder, NewOrder } from "../../client/types.ts";
-import { accountClient, accountStream, openOrders, positions } from "../state/account.ts";
+import { accountClient, accountStream, forgetWithAccount, openOrders, positions } from "../state/account.ts";
 import { exchangeNow } from "../state/clock.ts";
 import { askFirst } from "../state/confirmation.ts";
 import { marginSetting } from "../state/leverage.ts";
@@ -44,6 +44,13 @@ export function changeAndGo(fields: Partial<Draft>, id: string): void {
   change(fields);
   setTimeout(() => document.getElementById(id)?.focus(), 0);
 }
+
+function beginDraft(empty: Draft): void {
+  change(empty);
+  isAttempted.value = false;
+}
+
+forgetWithAccount(() => beginDraft(EMPTY_DRAFT));
 
 /** A click on a price of the book or of the chart. */
 export function fillPrice(price: string): void {
@@ -242,9 +249,7 @@ export function openPreview(): void {
   effect(() => {
     void symbol.value;
     const { side, kind, sizeUnit, stopDistance, stopUnit } = draft.peek();
-    draft.value = { ...EMPTY_DRAFT, side, kind, sizeUnit, stopDistance, stopUnit };
-    refusal.value = null;
-    isAttempted.value = false;
+    beginDraft({ ...EMPTY_DRAFT, side, kind, sizeUnit, stopDistance, stopUnit });
   });
 }
 

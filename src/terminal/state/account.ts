@@ -98,11 +98,15 @@ const messageCounts = Object.fromEntries(CHANNELS.map((channel) => [channel, sig
 /** How many messages have come. For what must be read again when there is another one. */
 export const messagesOf = (channel: AccountChannel): number => messageCounts[channel].value;
 
-/** Forgets what belongs to one account when another one is signed in, or none. A session may be ended from elsewhere. */
+/**
+ * Forgets what belongs to one account when its session ends, also from elsewhere, or another account is signed in. The
+ * account that signs in first finds what was filled in without one.
+ */
 export function forgetWithAccount(forget: () => void): void {
+  let before: SignedIn | null = null;
   effect(() => {
-    void account.value;
-    untracked(forget);
+    if (before !== null) untracked(forget);
+    before = account.value;
   });
 }
 

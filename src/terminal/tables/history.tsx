@@ -2,7 +2,7 @@ import { effect, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { PerpdClient } from "../../client/client.ts";
 import type { Page } from "../../client/types.ts";
-import { accountClient } from "../state/account.ts";
+import { accountClient, forgetWithAccount } from "../state/account.ts";
 import { exchangeNow } from "../state/clock.ts";
 import { text } from "../text/catalogue.ts";
 import { timeZone } from "../text/format.ts";
@@ -36,6 +36,10 @@ export interface HistoryList<Row extends object, Kind extends string = string> {
 }
 
 const filters = new Map<string, Signal<Filter>>();
+
+forgetWithAccount(() => {
+  for (const filter of filters.values()) filter.value = NO_FILTER;
+});
 
 /** It stays while another table is shown. */
 function filterOf(id: string): Signal<Filter> {

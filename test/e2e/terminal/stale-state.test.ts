@@ -248,6 +248,29 @@ test("no dialog of an account outlasts its session", options, async () => {
   tab.assertClean();
 });
 
+test("hotkeys, the order and the filters of an account do not outlast its session", options, async () => {
+  const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
+  await button("Hotkeys disarmed").click();
+  await form().getByRole("button", { name: "Market", exact: true }).click();
+  await form().getByText("Sell / Short", { exact: true }).click();
+  await field("Size").fill("0.02");
+  await openTable("Order history");
+  await page.getByLabel("Kind", { exact: true }).selectOption("Canceled");
+  await button(/^Account 0x/).click();
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await shows(button("Hotkeys disarmed"));
+  assert.equal(await field("Size").inputValue(), "");
+  // What somebody fills in before they sign in is theirs.
+  await field("Price").fill("61000");
+  await region("Account").getByRole("button", { name: "Connect Own" }).click();
+  await shows(page.getByText("Live", { exact: true }));
+  assert.equal(await page.getByLabel("Kind", { exact: true }).inputValue(), "");
+  assert.equal(await field("Price").inputValue(), "61000");
+  assert.ok(await form().getByRole("radio", { name: "Buy / Long" }).isChecked());
+  await field("Price").fill("");
+  tab.assertClean();
+});
+
 test("a share of the largest order does not land in an order that was changed meanwhile", options, async () => {
   let requests = 0;
   page.on("request", (request) => {
