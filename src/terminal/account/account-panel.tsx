@@ -1,4 +1,5 @@
-import { account, accountFault, balance, equity, unrealizedPnl } from "../state/account.ts";
+import type { ComponentChildren } from "preact";
+import { account, accountFault, balance, isolated, totalEquity } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, signed, tone, usd } from "../text/format.ts";
 import { AccountActions } from "./account-dialogs.tsx";
@@ -49,42 +50,47 @@ function SignedOut() {
 }
 
 function Money() {
-  const now = balance.value;
-  const maintenance = Number(now?.maintenanceMargin ?? 0);
-  const worth = equity.value;
-  const ratio = worth === null || worth <= 0 ? null : maintenance / worth;
-  const pnl = unrealizedPnl.value;
+  const apart = isolated.value;
   return (
     <>
-      <dl class="pairs">
-        <div class="main">
-          <dt>{text.equity}</dt>
-          <dd class="num">{usd(worth)} USDC</dd>
-        </div>
-        <div>
-          <dt>{text.walletBalance}</dt>
-          <dd class="num">{usd(now?.walletBalance)}</dd>
-        </div>
-        <div>
-          <dt>{text.unrealizedPnl}</dt>
-          <dd class={`num ${tone(pnl)}`}>{signed(pnl)}</dd>
-        </div>
-        <div>
-          <dt>{text.available}</dt>
-          <dd class="num">{usd(now?.availableBalance)}</dd>
-        </div>
-        <div>
-          <dt>{text.initialMargin}</dt>
-          <dd class="num">{usd(now?.initialMargin)}</dd>
-        </div>
-        <div>
-          <dt>{text.maintenanceMargin}</dt>
-          <dd class="num">{usd(now?.maintenanceMargin)}</dd>
-        </div>
-        <div>
-          <dt>{text.marginRatio}</dt>
-          <dd class="num">{ratio === null ? "–" : `${fixed(100 * ratio, 2)}%`}</dd>
-        </div>
+      {apart !== null && (
+        <>
+          <dl class="pairs" aria-label={text.allMoney}>
+            <Amount label={text.totalEquity} isMain>
+              {usd(totalEquity.value)} USDC
+            </Amount>
+            <Amount label={text.isolatedMargin}>{usd(apart.margin)}</Amount>
+            <Amount label={text.isolatedPnl} tone={tone(apart.unrealizedPnl)}>
+              {signed(apart.unrealizedPnl)}
+            </Amount>
+          </dl>
+          <h3>{text.crossMoney}</h3>
+        </>
+      )}
+      <CrossMoney isAll={apart === null} />
+      <AccountActions />
+    </>
+  );
+}
+
+/** As the exchange tells it, in one message, so that the figures fit each other. */
+function CrossMoney({ isAll }: { isAll: boolean }) {
+  const now = balance.value;
+  const ratio = now?.marginRatio ?? null;
+  return (
+    <>
+      <dl class="pairs" aria-label={text.crossMoney}>
+        <Amount label={text.equity} isMain={isAll}>
+          {usd(now?.equity)} USDC
+        </Amount>
+        <Amount label={text.walletBalance}>{usd(now?.walletBalance)}</Amount>
+        <Amount label={text.unrealizedPnl} tone={tone(now?.unrealizedPnl)}>
+          {signed(now?.unrealizedPnl)}
+        </Amount>
+        <Amount label={text.available}>{usd(now?.availableBalance)}</Amount>
+        <Amount label={text.initialMargin}>{usd(now?.initialMargin)}</Amount>
+        <Amount label={text.maintenanceMargin}>{usd(now?.maintenanceMargin)}</Amount>
+        <Amount label={text.marginRatio}>{ratio === null ? "–" : `${fixed(100 * Number(ratio), 2)}%`}</Amount>
       </dl>
       <meter
         class="ratio"
@@ -94,9 +100,18 @@ function Money() {
         low={0.5}
         high={0.8}
         optimum={0}
-        value={Math.min(1, ratio ?? 0)}
+        value={Math.min(1, Number(ratio ?? 0))}
       />
-      <AccountActions />
     </>
+  );
+}
+
+function Amount(props: { label: string; isMain?: boolean; tone?: string; children: ComponentChildren }) {
+  const { label, isMain = false, tone: colour = "", children } = props;
+  return (
+    <div class={isMain ? "main" : ""}>
+      <dt>{label}</dt>
+      <dd class={`num ${colour}`}>{children}</dd>
+    </div>
   );
 }

@@ -36,13 +36,6 @@ export const fills = signal<readonly Fill[]>([]);
 /** Warnings of liquidations that are near. */
 export const marginCalls = signal<readonly MarginCall[]>([]);
 
-/** In the order of the positions, at the present mark price. */
-export const unrealizedPnl = computed(() => {
-  let sum = 0;
-  for (const position of positions.value) sum += pnlOf(position);
-  return sum;
-});
-
 /** At the mark price of this moment: the stream sends a position only when it changes. */
 export function pnlOf({ symbol, side, size, entryPrice, markPrice }: Position): number {
   const mark = Number(tickerOf(symbol).value?.markPrice ?? markPrice ?? 0);
@@ -50,23 +43,22 @@ export function pnlOf({ symbol, side, size, entryPrice, markPrice }: Position): 
   return Number(size) * (side === "SHORT" ? -distance : distance);
 }
 
-/** With the profit and loss at the present marks. Isolated positions have their own margin. */
-export const equity = computed<number | null>(() => {
-  if (balance.value === null) return null;
-  let sum = Number(balance.value.walletBalance);
-  for (const position of positions.value) if (position.marginMode === "CROSS") sum += pnlOf(position);
-  return sum;
+/** The margin set aside for isolated positions, and the profit in it. Null without one: the balance is all there is. */
+export const isolated = computed<{ readonly margin: number; readonly unrealizedPnl: number } | null>(() => {
+  const own = positions.value.filter(({ isolatedMargin }) => isolatedMargin !== null);
+  if (own.length === 0) return null;
+  let [margin, unrealizedPnl] = [0, 0];
+  for (const position of own) {
+    margin += Number(position.isolatedMargin);
+    unrealizedPnl += Number(position.unrealizedPnl);
+  }
+  return { margin, unrealizedPnl };
 });
 
-/** Equity with the isolated positions' margin: all that the account owns. */
-export const totalEquity = computed<number | null>(() => {
-  if (equity.value === null) return null;
-  let sum = equity.value;
-  for (const position of positions.value)
-    if (position.isolatedMargin !== null)
-      sum += Number(position.isolatedMargin) - Number(position.unrealizedPnl) + pnlOf(position);
-  return sum;
-});
+/** All that the account owns: the equity of its balance, and the margin of isolated positions. */
+export const totalEquity = computed<number | null>(() =>
+  balance.value === null ? null : Number(balance.value.equity) + (isolated.value?.margin ?? 0),
+);
 
 const KEPT = 500;
 const feed = signal<Feed | null>(null);

@@ -7,6 +7,7 @@ import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
+import { until } from "../support/wait.ts";
 import { newPrivateKey } from "../support/wallet.ts";
 
 /** The account's side of the terminal: lists, charts and switches, in Chromium on a real exchange. */
@@ -156,6 +157,38 @@ test("equity and profit are a chart and a table, and follow the price", options,
   await shows(rows("Equity and PnL").getByText(/^100,0[0-9]{2}/));
   assert.deepEqual(await tab.axe(), []);
   await operator.setIndex("BTC-PERP", "65000");
+  tab.assertClean();
+});
+
+test("the figures of the account add up, with isolated positions beside the cross account", options, async () => {
+  const figure = async (list: string, label: string): Promise<number> => {
+    const term = region("Account").locator(`dl[aria-label="${list}"] dt`).getByText(label, { exact: true });
+    const shown = (await term.locator("xpath=following-sibling::dd").textContent()) ?? "";
+    return Number(shown.replace("−", "-").replace(/[+,]|USDC/g, ""));
+  };
+  const cross = (label: string): Promise<number> => figure("Cross account", label);
+  const apart = (label: string): Promise<number> => figure("Cross account and isolated margin", label);
+  // To the cent, as they are shown.
+  const isNear = (sum: number, shown: number): boolean => Math.abs(sum - shown) < 0.02;
+  const crossFits = async (): Promise<boolean> => {
+    const equity = await cross("Equity");
+    const isWhole = isNear((await cross("Wallet balance")) + (await cross("Unrealized PnL")), equity);
+    return isWhole && isNear((await cross("Available")) + (await cross("Initial margin")), equity);
+  };
+  await until("figures that fit", crossFits);
+  assert.equal(await region("Account").getByText("Isolated margin").count(), 0);
+  await owner.call(200, "POST", "/positions/ETH-PERP/margin-mode", { mode: "ISOLATED" });
+  await operator.setIndex("ETH-PERP", "3010");
+  await shows(region("Account").getByText("Isolated margin"));
+  await until("a profit", async () => (await apart("Isolated PnL, included")) > 0);
+  await until("figures that fit", async () => {
+    const all = (await cross("Equity")) + (await apart("Isolated margin"));
+    return (await crossFits()) && isNear(all, await apart("Total equity"));
+  });
+  assert.deepEqual(await tab.axe(), []);
+  await operator.setIndex("ETH-PERP", "3000");
+  await owner.call(200, "POST", "/positions/ETH-PERP/margin-mode", { mode: "CROSS" });
+  await region("Account").getByText("Isolated margin").waitFor({ state: "hidden" });
   tab.assertClean();
 });
 
