@@ -1,5 +1,5 @@
 import { computed, effect, signal } from "@preact/signals";
-import { account, accountClient, openOrders, positions } from "../state/account.ts";
+import { account, accountClient, balance, openOrders, positions } from "../state/account.ts";
 import { marginSetting } from "../state/leverage.ts";
 import { instrument, symbol } from "../state/markets.ts";
 import { cleanDecimal, fromNumber } from "../text/decimal.ts";
@@ -8,11 +8,12 @@ import { change, draft, marketPrice } from "./form-state.ts";
 
 /** The largest order that the engine would take, and parts of it as the form's size. */
 
-/** In the base asset. It is asked for when a person takes the slider. */
+/** In the base asset, as it was when a share was taken last. */
 export const maxSize = signal<string | null>(null);
-let isMaxOld = true;
+/** performance.now() when it was asked for. */
+let askedAtMs = Number.NEGATIVE_INFINITY;
 /** The request that is under way for the order as it is now. */
-let asked: Promise<void> | null = null;
+let asked: Promise<string | null> | null = null;
 let wantedShare = 0;
 /** The order that an answer is about. */
 const sizedBy = computed(() => {
@@ -28,43 +29,47 @@ export function openLargestOrder(): void {
     asked = null;
   });
   effect(() => {
-    void [sizedBy.value, accountClient.value, positions.value, openOrders.value, marginSetting.value];
-    isMaxOld = true;
+    void [sizedBy.value, balance.value, positions.value, openOrders.value, marginSetting.value];
+    askedAtMs = Number.NEGATIVE_INFINITY;
   });
 }
 
-async function readMaxSize(): Promise<void> {
+/** Null: there was no answer, or it is about another order than that of the form. */
+async function readMaxSize(): Promise<string | null> {
   const order = sizedBy.peek();
   const isOver = (): boolean => order !== sizedBy.peek();
   const { side, kind, reduceOnly } = draft.peek();
   const price = isMatched(draft.peek()) ? String(marketPrice.peek()) : cleanDecimal(draft.peek().price);
   const isLimit = kind === "LIMIT" && price !== null;
-  isMaxOld = false;
+  askedAtMs = performance.now();
   try {
     const query = { symbol: symbol.peek(), side, ...(reduceOnly && { reduceOnly }) };
     const typed = isLimit ? ({ type: "LIMIT", price } as const) : ({ type: "MARKET" } as const);
     const most = await accountClient.peek()?.maxOrderSize({ ...query, ...typed });
-    if (!isOver()) maxSize.value = most?.data[0]?.maxQuantity ?? null;
+    if (isOver()) return null;
+    maxSize.value = most?.data[0]?.maxQuantity ?? null;
+    return maxSize.value;
   } catch {
-    if (!isOver()) isMaxOld = true;
+    if (!isOver()) askedAtMs = Number.NEGATIVE_INFINITY;
+    return null;
   } finally {
     if (!isOver()) asked = null;
   }
 }
 
 /**
- * Fills in a part, in percent, of the largest order. While that is asked for, the last share counts, and input that changes
- * the order or its size gives it up. Returns whether the size was filled in.
+ * Fills in a part, in percent, of the largest order. The size stays as it is until the next share is taken, which counts
+ * with the money and the price of that moment; `maxAgeMs` lets it use an earlier answer. While that is asked for, the
+ * last share counts, and input that changes the order or its size gives it up. Returns whether the size was filled in.
  */
-export async function takeShare(percent: number): Promise<boolean> {
+export async function takeShare(percent: number, maxAgeMs = 0): Promise<boolean> {
   wantedShare = percent;
   const order = sizedBy.peek();
   const { size: before } = draft.peek();
-  if (isMaxOld) asked ??= readMaxSize();
-  await asked;
+  if (performance.now() - askedAtMs >= maxAgeMs) asked ??= readMaxSize();
+  const limit = await (asked ?? maxSize.peek());
   if (order !== sizedBy.peek() || draft.peek().size !== before || wantedShare !== percent) return false;
   const chosen = instrument.peek();
-  const limit = maxSize.peek();
   if (limit === null || chosen === null) return false;
   const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
   const each = perUnit(draft.peek(), chosen, marketPrice.peek());

@@ -220,6 +220,9 @@ function SizeFields({ base, quote }: { base: string; quote: string }) {
 
 const MARKS = [0, 25, 50, 75, 100] as const;
 
+/** A slider that moves takes many shares a second, and must not ask for each of them. */
+const SLIDER_AGE_MS = 2_000;
+
 /** A part of the largest order that the engine would take. */
 function SizeSlider() {
   const chosen = instrument.value;
@@ -239,7 +242,7 @@ function SizeSlider() {
         disabled={accountClient.value === null}
         value={Math.round(percent)}
         style={{ "--filled": `${percent}%` }}
-        onInput={(event) => void takeShare(Number(event.currentTarget.value))}
+        onInput={(event) => void takeShare(Number(event.currentTarget.value), SLIDER_AGE_MS)}
       />
       <div class="marks">
         {MARKS.slice(1).map((share) => (

@@ -342,3 +342,32 @@ test("a share of the largest order does not land in an order that was changed me
   await field("Size").fill("");
   tab.assertClean();
 });
+
+test("a share that is pressed again counts with the money and the price of that moment", options, async () => {
+  const operator = new Operator(server);
+  const share = (): Promise<void> => form().getByRole("button", { name: "25%", exact: true }).click();
+  const sizeAfter = async (before: string): Promise<string> => {
+    await share();
+    return until("another size", async () => {
+      const size = await field("Size").inputValue();
+      return size !== "" && size !== before && size;
+    });
+  };
+  await form().getByRole("button", { name: "Limit", exact: true }).click();
+  await form().getByText("Sell / Short", { exact: true }).click();
+  await field("Price").fill("65200");
+  const first = await sizeAfter("");
+  await alice.deposit("50000");
+  await shows(region("Account").getByText(/^149,9\d\d/));
+  // What a person sees is what they send.
+  assert.equal(await field("Size").inputValue(), first);
+  const second = await sizeAfter(first);
+  assert.ok(Number(second) > 1.4 * Number(first), `${second} after ${first}`);
+  await operator.setIndex("BTC-PERP", "65400");
+  await shows(page.getByText("65,400.0", { exact: true }));
+  assert.equal(await field("Size").inputValue(), second);
+  assert.ok(Number(await sizeAfter(second)) < Number(second));
+  await operator.setIndex("BTC-PERP", "65000");
+  await field("Size").fill("");
+  tab.assertClean();
+});
