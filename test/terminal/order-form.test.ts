@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PerpdError } from "../../src/client/error.ts";
 import type { Instrument, Position } from "../../src/client/types.ts";
+import { quantityToClose } from "../../src/terminal/dialogs/close-quantity.ts";
 import { buildOrder, type Draft, EMPTY_DRAFT, KINDS, PRICE_MATCHES } from "../../src/terminal/order-form/draft.ts";
 import { termsAfter } from "../../src/terminal/order-form/margin-change.ts";
 import { nearestOf, readDecimal, refusalText } from "../../src/terminal/text/refusals.ts";
@@ -180,4 +181,11 @@ test("the dialog of the leverage knows what a change does to the position", () =
   assert.equal(termsAfter(own, { leverage: 20, marginMode: "ISOLATED" }).margin, 6500);
   assert.equal(termsAfter(own, { leverage: 5, marginMode: "ISOLATED" }).margin, 13_000);
   assert.equal(termsAfter(own, { leverage: 10, marginMode: "CROSS" }).liquidationPrice, null);
+});
+
+test("a share of a position to close is a step at least, and no more than one order may have", () => {
+  const shares = (size: string) => [25, 50, 75, 100].map((percent) => quantityToClose(size, percent, BTC));
+  assert.deepEqual(shares("0.001"), ["0.001", "0.001", "0.001", "0.001"]);
+  assert.deepEqual(shares("0.005"), ["0.001", "0.002", "0.003", "0.005"]);
+  assert.deepEqual(shares("160"), ["40", "80", "100", "100"]);
 });

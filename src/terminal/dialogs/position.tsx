@@ -6,10 +6,10 @@ import { openOrders, pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, instruments } from "../state/markets.ts";
 import { amendOrder, cancelOrder, closePart, closeWhole, isUnknown, placeOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { isAbove, times } from "../text/decimal.ts";
 import { price as showPrice, signed } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { Choice } from "./choice.tsx";
+import { quantityToClose } from "./close-quantity.ts";
 import { Dialog } from "./dialog.tsx";
 import { MarginDialog } from "./margin.tsx";
 import { Refused } from "./refused.tsx";
@@ -55,9 +55,9 @@ function CloseDialog({ position }: { position: Position }) {
   const [price, setPrice] = useState("");
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const { symbol, size } = position;
-  const market = instruments.value.find((each) => each.symbol === symbol);
-  const part = share === 100 ? size : times(size, share / 100, market?.stepSize ?? "0.001");
-  const quantity = market !== undefined && isAbove(part, market.maxQuantity) ? market.maxQuantity : part;
+  // Without the market's step only the whole can be closed.
+  const limits = instruments.value.find((each) => each.symbol === symbol) ?? { stepSize: size, maxQuantity: size };
+  const quantity = quantityToClose(size, share, limits);
   const [isSending, run] = useSending();
   const send = async (): Promise<void> => {
     const limit = priceOf(symbol, "price", price);
@@ -102,7 +102,7 @@ function CloseDialog({ position }: { position: Position }) {
           </div>
           <div>
             <dt>{text.pnlOfPart}</dt>
-            <dd class="num">{signed((pnlOf(position) * share) / 100)} USDC</dd>
+            <dd class="num">{signed((pnlOf(position) * Number(quantity)) / Number(size))} USDC</dd>
           </div>
         </dl>
         <SendButton isSending={isSending}>{text.closeShare(share)}</SendButton>
