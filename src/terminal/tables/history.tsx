@@ -68,7 +68,8 @@ export function History<Row extends object>({ list }: { list: HistoryList<Row> }
   const client = accountClient.value;
   const filter = filterOf(id);
   const chosen = filter.value;
-  const zone = timeZone.value;
+  // Only a typed time is another moment in another zone. Of the other ranges the rows are just printed again.
+  const zone = chosen.range === "custom" ? timeZone.value : "utc";
   const reader = useMemo(
     () => (client === null ? null : readerOf(list, client, chosen, zone)),
     [list, client, chosen, zone],

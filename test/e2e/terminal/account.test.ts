@@ -107,6 +107,29 @@ test("a history is filtered by market, kind and time, and the file has what is s
   tab.assertClean();
 });
 
+test("another time zone has a history printed again, and not read again", options, async () => {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Tokyo" });
+  await openTable("Fills");
+  const printed = (): Promise<string | null> => rows("Fills").first().getByRole("cell").first().textContent();
+  await shows(rows("Fills"));
+  const local = await printed();
+  await page.waitForTimeout(1_500);
+  let reads = 0;
+  const count = (): number => reads++;
+  page.on("request", count);
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Time zone").selectOption("UTC");
+  await until("other times", async () => (await printed()) !== local);
+  await page.waitForTimeout(1_500);
+  assert.equal(reads, 0);
+  page.off("request", count);
+  await page.getByLabel("Time zone").selectOption("Local");
+  await page.keyboard.press("Escape");
+  await devtools.send("Emulation.setTimezoneOverride", { timezoneId: "" });
+  tab.assertClean();
+});
+
 test("deposits and withdrawals are one list, newest first", options, async () => {
   await owner.deposit("7");
   await owner.call(201, "POST", "/account/withdraw", { asset: "USDC", amount: "8", address: owner.address });
