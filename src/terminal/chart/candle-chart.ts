@@ -1,5 +1,4 @@
 import { computed, effect } from "@preact/signals";
-import type { UTCTimestamp } from "lightweight-charts";
 import { CandlestickSeries, createChart, HistogramSeries, type IChartApi, type ISeriesApi } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
 import { forgetPaint, paintNext } from "../state/frame.ts";
@@ -25,10 +24,10 @@ import { FillMarks } from "./fill-marks.ts";
 import { ChartLines } from "./lines.ts";
 import type { Studies } from "./studies.ts";
 import { applyTheme, formats, priceFormat, themeColor } from "./theme.ts";
+import { timeOf } from "./times.ts";
 
 /** The candles and volumes of the chosen market and interval, drawn by lightweight-charts. */
 
-const timeOf = (candle: Kline): UTCTimestamp => (candle.openTime / 1000) as UTCTimestamp;
 /** Older candles are loaded when fewer are left of the view. */
 const OLDER_BELOW = 30;
 const SEPARATOR_PX = 1;

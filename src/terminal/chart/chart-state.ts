@@ -44,6 +44,10 @@ export interface Plot {
   valuesAt(index: number): Values;
 }
 export const plots = signal<readonly Plot[]>([]);
+/** Their figures have changed, though no candle of trades has. */
+export const tellPlots = (): void => {
+  plots.value = [...plots.peek()];
+};
 /** The upper edge of each pane, in pixels of the chart. */
 export const paneTops = signal<readonly number[]>([0]);
 

@@ -1,25 +1,19 @@
-import { computed, effect, untracked } from "@preact/signals";
-import {
-  HistogramSeries,
-  type IChartApi,
-  type ISeriesApi,
-  LineSeries,
-  type LineSeriesPartialOptions,
-  type UTCTimestamp,
-} from "lightweight-charts";
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { HistogramSeries, type IChartApi, type ISeriesApi, LineSeries } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
-import { paintNext } from "../state/frame.ts";
 import type { IndicatorId } from "../state/indicators.ts";
 import { priceDecimals } from "../state/markets.ts";
 import { look, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, short } from "../text/format.ts";
-import { Candles, hasOverlays, type Interval, indexAt, tradedOfDay } from "./candles.ts";
-import { type Plot, plots } from "./chart-state.ts";
+import { type Interval, tradedOfDay } from "./candles.ts";
+import { type Plot, plots, tellPlots } from "./chart-state.ts";
 import { type Bar, formulaOf, Run, type Traded, type Values } from "./formulas.ts";
-import { priceFormat, themeColor } from "./theme.ts";
+import { Overlays } from "./overlays.ts";
+import { lineOptions, priceFormat, themeColor } from "./theme.ts";
+import { timeOf } from "./times.ts";
 
-/** Indicators, and mark and index prices, as lines over the candles and in panes below them. Loaded when one is shown. */
+/** Indicators as lines over the candles and in panes below them. Loaded when one, or an overlay, is shown. */
 
 type Place = "PRICES" | "VOLUMES" | "PANE";
 
@@ -57,17 +51,7 @@ const barOf = ({ openTime, high, low, close, volume, turnover }: Kline): Bar => 
   turnover: Number(turnover),
 });
 
-const timeOf = ({ openTime }: { openTime: number }): UTCTimestamp => (openTime / 1000) as UTCTimestamp;
-
 type AnySeries = ISeriesApi<"Line"> | ISeriesApi<"Histogram">;
-
-const lineOptions = (color: string): LineSeriesPartialOptions => ({
-  color: themeColor(color),
-  lineWidth: 1,
-  priceLineVisible: false,
-  lastValueVisible: false,
-  crosshairMarkerVisible: false,
-});
 
 /** One indicator. */
 class Study {
@@ -158,91 +142,20 @@ const formatOf =
   (value) =>
     id === "volumeAverage" ? short(value) : fixed(value, isOfPrice(id) ? priceDecimals.peek() : 2);
 
-type PriceType = "MARK" | "INDEX";
-
-/** The figures of the plots have changed, though no candle of trades has. */
-const tellChange = (): void => {
-  plots.value = [...plots.peek()];
-};
-
-/** The mark or the index price as a line of its candles' closes. */
-class Overlay {
-  readonly plot: Plot;
-  readonly candles: Candles;
-  private readonly chart: IChartApi;
-  private readonly series: ISeriesApi<"Line">;
-  private readonly prices: readonly Kline[];
-  private shownUntil = 0;
-
-  constructor(chart: IChartApi, symbol: string, interval: Interval, priceType: PriceType, prices: readonly Kline[]) {
-    this.chart = chart;
-    this.prices = prices;
-    const color = priceType === "MARK" ? "warn" : "accent";
-    const title = priceType === "MARK" ? text.mark : text.index;
-    this.series = chart.addSeries(LineSeries, { ...lineOptions(color), lineStyle: 1, lastValueVisible: true }, 0);
-    this.series.applyOptions({ priceFormat: priceFormatOf("sma") });
-    this.candles = new Candles(symbol, interval, priceType, {
-      onLoad: () => this.show(),
-      onUpdate: () => paintNext(this.paint),
-      onFault: () => {},
-    });
-    this.plot = {
-      id: priceType,
-      title,
-      pane: 0,
-      lines: [{ title: "", color }],
-      format: formatOf("sma"),
-      valuesAt: (index) => {
-        const time = this.prices[index]?.openTime;
-        const { all } = this.candles;
-        const found = time === undefined ? undefined : all[indexAt(all, time)];
-        return [found?.openTime === time && found !== undefined ? Number(found.close) : null];
-      },
-    };
-  }
-
-  /** Only where there are candles of trades: their first one is the chart's first. */
-  show(): void {
-    const from = this.prices[0]?.openTime ?? Number.POSITIVE_INFINITY;
-    const shown = this.candles.all.filter(({ openTime }) => openTime >= from);
-    this.series.setData(shown.map((candle) => ({ time: timeOf(candle), value: Number(candle.close) })));
-    this.shownUntil = shown.at(-1)?.openTime ?? 0;
-    tellChange();
-    if ((this.candles.all[0]?.openTime ?? from) > from) void this.candles.loadOlder();
-  }
-
-  close(): void {
-    this.candles.close();
-    this.chart.removeSeries(this.series);
-  }
-
-  private readonly paint = (): void => {
-    const from = Math.max(this.shownUntil, this.prices[0]?.openTime ?? 0);
-    // An update has the newest candle, and before it the one that has ended.
-    for (const candle of this.candles.all.slice(-2)) {
-      if (candle.openTime < from) continue;
-      this.series.update({ time: timeOf(candle), value: Number(candle.close) });
-      this.shownUntil = candle.openTime;
-    }
-    tellChange();
-  };
-}
-
-/** The chosen lines. Changes of other settings leave it as it is. */
+/** The chosen indicators. Changes of other settings leave it as it is. */
 const chosen = computed(() => {
-  const { indicators, indicatorValues, showsMark, showsIndex } = settings.value;
-  return JSON.stringify([indicators, indicatorValues, showsMark, showsIndex]);
+  const { indicators, indicatorValues } = settings.value;
+  return JSON.stringify([indicators, indicatorValues]);
 });
 
 /** Everything of one market and interval. */
 export class Studies {
   private readonly chart: IChartApi;
   private readonly symbol: string;
-  private readonly interval: Interval;
   private readonly candles: readonly Kline[];
-  private readonly stop: () => void;
-  private studies: readonly Study[] = [];
-  private overlays: readonly Overlay[] = [];
+  private readonly overlays: Overlays;
+  private readonly studies = signal<readonly Study[]>([]);
+  private readonly stops: readonly (() => void)[];
   /** Trades of the first candle's day before `earlierThan`. */
   private earlier: Traded | null = null;
   private earlierThan = 0;
@@ -252,53 +165,57 @@ export class Studies {
   constructor(chart: IChartApi, symbol: string, interval: Interval, candles: readonly Kline[]) {
     this.chart = chart;
     this.symbol = symbol;
-    this.interval = interval;
     this.candles = candles;
-    this.stop = effect(() => {
-      void [chosen.value, look.value];
-      untracked(() => this.build());
-    });
+    this.overlays = new Overlays(chart, symbol, interval, candles);
+    this.stops = [
+      effect(() => {
+        void [chosen.value, look.value];
+        untracked(() => this.build());
+      }),
+      effect(() => {
+        plots.value = [...this.overlays.plots.value, ...this.studies.value.map(({ plot }) => plot)];
+      }),
+    ];
   }
 
   /** After other candles were loaded. */
   load(): void {
-    for (const study of this.studies) study.load(this.candles, this.earlier);
-    for (const overlay of this.overlays) overlay.show();
-    if (this.studies.some(({ plot }) => plot.id === "vwap")) void this.readEarlier();
-    tellChange();
+    this.loadStudies();
+    this.overlays.show();
   }
 
   update(candle: Kline): void {
-    for (const study of this.studies) study.update(candle);
+    for (const study of this.studies.peek()) study.update(candle);
   }
 
   close(): void {
     this.isClosed = true;
-    this.stop();
+    for (const stop of this.stops) stop();
+    this.overlays.close();
     this.clear();
+    plots.value = [];
   }
 
   private build(): void {
     this.clear();
-    const { indicators, showsMark, showsIndex } = settings.peek();
     let panes = 0;
-    this.studies = indicators.map((id) => new Study(this.chart, id, SHAPES[id].place === "PANE" ? ++panes : 0));
+    this.studies.value = settings
+      .peek()
+      .indicators.map((id) => new Study(this.chart, id, SHAPES[id].place === "PANE" ? ++panes : 0));
     for (const pane of this.chart.panes().slice(1)) pane.setStretchFactor(PANE_HEIGHT);
-    const types = [showsMark && ("MARK" as const), showsIndex && ("INDEX" as const)].filter((each) => each !== false);
-    this.overlays = (hasOverlays(this.interval) ? types : []).map(
-      (type) => new Overlay(this.chart, this.symbol, this.interval, type, this.candles),
-    );
-    plots.value = [...this.overlays, ...this.studies].map(({ plot }) => plot);
-    this.load();
+    this.loadStudies();
+  }
+
+  private loadStudies(): void {
+    for (const study of this.studies.peek()) study.load(this.candles, this.earlier);
+    if (this.studies.peek().some(({ plot }) => plot.id === "vwap")) void this.readEarlier();
+    tellPlots();
   }
 
   private clear(): void {
     // From the last pane to the first: an empty pane goes, and those below it move up.
-    for (const study of [...this.studies].reverse()) study.close();
-    for (const overlay of this.overlays) overlay.close();
-    this.studies = [];
-    this.overlays = [];
-    plots.value = [];
+    for (const study of [...this.studies.peek()].reverse()) study.close();
+    this.studies.value = [];
   }
 
   private async readEarlier(): Promise<void> {
@@ -310,7 +227,7 @@ export class Studies {
       const earlier = await tradedOfDay(this.symbol, first);
       if (this.isClosed || this.earlierThan !== first) return;
       this.earlier = earlier;
-      this.load();
+      this.loadStudies();
     } catch {
       // The day that the chart begins in has no average then. The next load asks again.
       this.earlierThan = 0;

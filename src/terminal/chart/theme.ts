@@ -1,4 +1,4 @@
-import { ColorType, type IChartApi, type ISeriesApi } from "lightweight-charts";
+import { ColorType, type IChartApi, type ISeriesApi, type LineSeriesPartialOptions } from "lightweight-charts";
 import { fixed } from "../text/format.ts";
 import { type Interval, isDaily } from "./candles.ts";
 import { axisLabel, candleTime } from "./times.ts";
@@ -8,6 +8,14 @@ import { axisLabel, candleTime } from "./times.ts";
 /** The value of a CSS variable of the theme. */
 export const themeColor = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+export const lineOptions = (color: string): LineSeriesPartialOptions => ({
+  color: themeColor(color),
+  lineWidth: 1,
+  priceLineVisible: false,
+  lastValueVisible: false,
+  crosshairMarkerVisible: false,
+});
 
 /** Of the axis, written as everywhere else on the page. */
 export const priceFormat = (decimals: number, minMove = 10 ** -decimals) =>

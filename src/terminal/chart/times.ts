@@ -1,6 +1,10 @@
+import type { UTCTimestamp } from "lightweight-charts";
 import { zoned } from "../text/format.ts";
 
 /** Times on the chart's axis, in the zone that is shown: the library itself knows UTC only. */
+
+/** As the library counts. */
+export const timeOf = ({ openTime }: { openTime: number }): UTCTimestamp => (openTime / 1000) as UTCTimestamp;
 
 const two = (value: number): string => String(value).padStart(2, "0");
 

@@ -68,6 +68,29 @@ test("indicators and other prices are chosen, named on the chart, and kept", opt
     for (const name of [/^Volume average 20/, /^RSI 21/, /^MACD 12 26 9/]) await shows(chart().getByText(name));
   };
   await lines();
+  // Another theme or indicator neither reads the prices again nor subscribes to them again.
+  const asked: string[] = [];
+  page.on("request", (request) => /priceType=(MARK|INDEX)/.test(request.url()) && asked.push(request.url()));
+  page.on("websocket", (socket) => asked.push(socket.url()));
+  const setChecked = async (name: string | RegExp, isOn: boolean): Promise<void> => {
+    await press("Indicators");
+    await dialog().getByRole("checkbox", { name }).setChecked(isOn);
+    await page.keyboard.press("Escape");
+  };
+  const theme = page.getByRole("button", { name: "Light theme" });
+  await theme.click();
+  await setChecked(/^ATR/, true);
+  await shows(chart().getByText(/^ATR 14/));
+  await setChecked(/^ATR/, false);
+  await lines();
+  assert.deepEqual(asked, []);
+  const index = chart().getByText(/^Index/);
+  await setChecked("Index price", false);
+  await index.waitFor({ state: "hidden" });
+  await setChecked("Index price", true);
+  await lines();
+  assert.ok(asked.length > 0 && !asked.join().includes("MARK"), asked.join());
+  await theme.click();
   await page.reload();
   await lines();
   // Candles of a second have trades only.
