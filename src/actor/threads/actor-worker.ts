@@ -4,6 +4,7 @@ import type { Actor } from "../../core/protocol/actor.ts";
 import { decodeShared } from "../../wire/codec.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { type Control, RUNNING } from "./control.ts";
+import { LogClock } from "./log-clock.ts";
 import { RecountParticipant } from "./recount.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import { TransactionWriter } from "./transaction.ts";
@@ -42,7 +43,7 @@ export interface WorkerOptions {
   snapshots?: SnapshotSchedule;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
-  /** Milliseconds by a clock that nobody sets: decides when the next snapshot is due. */
+  /** Milliseconds by a clock that nobody sets: decides when the next snapshot is due, and how time goes on: see LogClock. */
   monotonic: () => number;
   /** No transaction gets an earlier time. */
   notBefore: number;
@@ -68,12 +69,12 @@ export class ActorWorker {
   private isJoining: boolean;
   /** Commands come when all workers have recovered. Before, the margin table does not hold all that accounts have. */
   private hasBegun = false;
-  private lastTime: number;
+  private readonly logClock: LogClock;
 
   constructor(options: WorkerOptions) {
-    const { actors, control, marginTable, out, doorbell, joinTable, notBefore } = options;
+    const { actors, control, marginTable, out, doorbell, joinTable } = options;
     this.options = options;
-    this.lastTime = notBefore;
+    this.logClock = new LogClock(options);
     this.isJoining = joinTable !== undefined;
     this.recount = new RecountParticipant(options);
     this.transaction = new TransactionWriter(control, marginTable, out, doorbell);
@@ -106,7 +107,7 @@ export class ActorWorker {
     return this.orRollBack(() => {
       const taken = this.drain();
       const hasMore = this.runBackground();
-      const hasWritten = this.snapshots.step(this.lastTime, this.options.control.lastSequence);
+      const hasWritten = this.snapshots.step(this.logClock.time, this.options.control.lastSequence);
       return taken > 0 || hasMore || hasWritten;
     });
   }
@@ -117,7 +118,7 @@ export class ActorWorker {
       // A worker that still joins has commands only if a recount has taken it in.
       this.join();
       while (this.drain() > 0);
-      this.snapshots.writeAll(this.lastTime, this.options.control.lastSequence);
+      this.snapshots.writeAll(this.logClock.time, this.options.control.lastSequence);
       this.options.out.wake();
     });
   }
@@ -155,8 +156,7 @@ export class ActorWorker {
   /** Executes waiting commands, at most COMMANDS_PER_DRAIN. Returns how many. */
   private drain(): number {
     const { commands, out } = this.options;
-    // Time in the log never goes back, even when the machine's clock does, also between two starts.
-    this.lastTime = Math.max(this.lastTime, this.options.clock());
+    this.logClock.read();
     let count = 0;
     for (let at = commands.peek(); at >= 0 && count < COMMANDS_PER_DRAIN; at = commands.peek()) {
       if (!this.execute(at)) break;
@@ -182,7 +182,7 @@ export class ActorWorker {
         hasMore = true;
         continue;
       }
-      transaction.begin(this.lastTime);
+      transaction.begin(this.logClock.time);
       if (actor.runBackground(transaction)) hasMore = true;
       if (this.pushUnrequested(actor)) hasPushed = true;
       if (actor.isFiring && this.settleMark(actor) && this.fire(actor)) hasPushed = true;
@@ -202,12 +202,12 @@ export class ActorWorker {
     if (!this.settleMark(actor)) return false;
     const command = decodeShared(view, bytes, at + COMMAND_HEADER_BYTES);
     const { transaction } = this;
-    transaction.begin(this.lastTime);
+    transaction.begin(this.logClock.time);
     actor.decide(command, transaction);
     // Pushed even without events and without a requester, as most ticks are: it tells the gateway the actor's time.
     const { hasEvents } = transaction;
     const sequence = transaction.push(actorId, requestId);
-    if (hasEvents) actor.settle(sequence, this.lastTime);
+    if (hasEvents) actor.settle(sequence, this.logClock.time);
     if (actor.isFiring && this.settleMark(actor)) this.fire(actor);
     return true;
   }
@@ -220,7 +220,7 @@ export class ActorWorker {
     const { transaction } = this;
     for (let attempt = 0; actor.isSettlingMark; attempt++) {
       if (attempt === SETTLEMENT_ATTEMPTS) return false;
-      transaction.begin(this.lastTime);
+      transaction.begin(this.logClock.time);
       if (actor.settleMark(transaction)) attempt = 0;
       this.pushUnrequested(actor);
     }
@@ -230,7 +230,7 @@ export class ActorWorker {
   /** One transaction for a part of what has come due. Commands run between the parts. Returns as pushUnrequested(). */
   private fire(actor: Actor): boolean {
     const { transaction } = this;
-    transaction.begin(this.lastTime);
+    transaction.begin(this.logClock.time);
     actor.fire(transaction);
     return this.pushUnrequested(actor);
   }
@@ -242,7 +242,7 @@ export class ActorWorker {
       transaction.discard();
       return false;
     }
-    actor.settle(transaction.push(actor.actorId, 0), this.lastTime);
+    actor.settle(transaction.push(actor.actorId, 0), this.logClock.time);
     return true;
   }
 }

@@ -40,6 +40,13 @@ function lagSeconds(replication: ReplicationStatus | null): number {
   return replication.lagMs === null ? -1 : replication.lagMs / 1000;
 }
 
+/** How far the time of the log is ahead of the machine's clock. Both are the same, but for a tick, unless that was set back. */
+function logClockAheadSeconds({ engine, symbols }: Context): number {
+  const actorIds = [LEDGER, ...symbols.all.map(({ id }) => id)];
+  const time = Math.max(...actorIds.map((id) => engine.releasedTime(id)));
+  return Math.max(0, time - Date.now()) / 1000;
+}
+
 /** The state of the exchange, and that of the process. */
 export function createMetrics(context: Context): Registry {
   const { engine, symbols, market, solvency, isReady, droppedLogLines } = context;
@@ -64,6 +71,11 @@ export function createMetrics(context: Context): Registry {
   gauge("rebuilds", "How often an actor thread died and was rebuilt since the start", () => engine.rebuilds);
   gauge("log_lines_dropped", "Log lines that were not written since the start, because the log was not read", () =>
     droppedLogLines(),
+  );
+  gauge(
+    "log_clock_ahead_seconds",
+    "Seconds that the time of the log is ahead of the machine's clock, which was set back; 0 = it is not",
+    () => logClockAheadSeconds(context),
   );
   gauge("stalled", "1 while the disk or the replicated stream does not answer and no transaction becomes durable", () =>
     Number(engine.isStalled),

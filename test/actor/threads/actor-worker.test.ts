@@ -372,6 +372,21 @@ test("snapshots are made at their interval, even while the machine's clock is be
   assert.ok(snapshotsAt(5000) > 0);
 });
 
+test("time goes on while the machine's clock is behind the log, in the transactions and for the actors", () => {
+  let passedMs = 0;
+  const setBack = { notBefore: NOW + 3_600_000, clock: () => NOW + passedMs, monotonic: () => passedMs };
+  const { worker, send, out } = start(undefined, setBack);
+  const timeAfter = (ms: number): number => {
+    passedMs += ms;
+    send(1);
+    while (worker.step());
+    const time = out.view.getFloat64(out.peek() + AT_TIME, true);
+    out.next();
+    return time - setBack.notBefore;
+  };
+  assert.deepEqual([0, 500, 60_000].map(timeAfter), [0, 250, 30_250]);
+});
+
 test("a snapshot is made only after the last one is stored and something has happened since", () => {
   let passedMs = 0;
   const { actor, worker, send, control } = start(undefined, { snapshotIntervalMs: 5000, monotonic: () => passedMs });
