@@ -3,6 +3,7 @@ import { type JetStreamApiError, jetstream, jetstreamManager, type StreamConfig 
 import { type KV, Kvm } from "@nats-io/kv";
 import {
   type Authenticator,
+  ConnectionError,
   connect,
   credsAuthenticator,
   headers,
@@ -137,7 +138,9 @@ async function connectOrExplain({ servers, credentialsFile, tls, url }: ServerSe
     });
   } catch (error) {
     const where = servers.map((server) => server.replace(/\/\/[^@/]*@/, "//")).join(", ");
-    const why = (error as Error).message || "no answer";
+    const why = isUngreeted(error as Error)
+      ? "the server ended the connection before its greeting"
+      : (error as Error).message || "no answer";
     throw explained(
       error as Error,
       `cannot connect to NATS at ${where}: ${why}; check replicate, its credentials and TLS`,
@@ -162,8 +165,12 @@ function credentialsOf(file: string): Authenticator {
 
 /** A server that does not answer may be starting. One that says no will go on to say so. */
 function explained(error: Error, why: string): Error {
-  return isSilence(error) ? new UnknownOutcomeError(why, { cause: error }) : new StreamFault(why, { cause: error });
+  const isSilent = isSilence(error) || isUngreeted(error);
+  return isSilent ? new UnknownOutcomeError(why, { cause: error }) : new StreamFault(why, { cause: error });
 }
+
+/** Whether a server that starts or stops, or a proxy before it, ended the connection. Only then the client knows no cause. */
+const isUngreeted = (error: Error): boolean => error instanceof ConnectionError && error.cause === undefined;
 
 type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
 

@@ -21,9 +21,12 @@ export function requireTls(url: string, files: NonNullable<ReplicationConfig["tl
       else reject(new Error(fault));
     };
     socket.setTimeout(TIMEOUT_MS, end);
-    socket.on("error", () => end());
+    const endUnheard = (): void => end();
+    socket.on("error", endUnheard);
+    socket.on("close", endUnheard);
     // The server speaks first, in the clear.
     socket.once("data", () => {
+      socket.off("close", endUnheard);
       const name = isIP(hostname) === 0 ? { servername: hostname } : {};
       const secure = connectSecurely({ socket, host: hostname, ...name, ...contents });
       secure.on("error", ({ message, reason }: Error & { reason?: string }) => end(reason ?? message));

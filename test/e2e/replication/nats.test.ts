@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { StreamFault } from "../../../src/replication/batch.ts";
-import { type MissingStream, openServer, type ServerSettings } from "../../../src/replication/nats.ts";
+import {
+  type MissingStream,
+  openServer,
+  openStreamReader,
+  type ServerSettings,
+} from "../../../src/replication/nats.ts";
 import { Publisher } from "../../../src/replication/publisher.ts";
 import { requireSync, requireSyncLater } from "../../../src/replication/server-sync.ts";
 import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
@@ -176,6 +183,26 @@ test("a server that is gone is no fault, and its damaged disk never gives other 
   if (found instanceof Error) assert.match(found.name, /StreamFault|UnknownOutcomeError/);
   else assert.deepEqual(found, [1, 2, 3, 4, 5, 6], `${last}`);
   await close();
+});
+
+test("a server that ends the connection before its greeting is no fault, with TLS or without", async (t) => {
+  const door = createServer((socket) => socket.end());
+  door.listen(0, "127.0.0.1");
+  await once(door, "listening");
+  t.after(() => door.close());
+  const { port } = door.address() as AddressInfo;
+  const plain: ServerSettings = {
+    ...{ servers: [`nats://127.0.0.1:${port}`], credentialsFile: "", tls: null },
+    ...{ mode: "sync", stream: "perpd", replicas: 1, monitors: [], isUnsafe: true },
+    ...{ retentionMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
+  };
+  const silence = {
+    name: UnknownOutcomeError.name,
+    message: /cannot connect to NATS at .*: the server ended the connection before its greeting;/,
+  };
+  await assert.rejects(openServer(plain, "new"), silence);
+  await assert.rejects(openServer({ ...plain, servers: [`tls://127.0.0.1:${port}`], tls: {} }, "new"), silence);
+  await assert.rejects(openStreamReader(plain), silence);
 });
 
 test("of three servers any one may die: what is published is there once", options, async (t) => {
