@@ -8,7 +8,7 @@ import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { type TlsFiles, tlsFilesOf } from "./config/tls.ts";
 import { parseOrigins, warningOfRpc } from "./config/urls.ts";
-import { parseQuanta, type Quanta } from "./core/base/units.ts";
+import { parseQuanta, QUANTA_PER_USDC, type Quanta } from "./core/base/units.ts";
 import { maxOrdersPerAccount } from "./core/commands/attached-orders.ts";
 import { compileInstrument, type Instrument } from "./core/protocol/instrument.ts";
 
@@ -52,6 +52,10 @@ export type Invocation =
 
 /** Defaults. A program sends a price every second, a person much more rarely. */
 const MAX_INDEX_AGE_MS = { simulated: 10_000, feed: 10_000, operator: 600_000 } as const;
+
+const DEMO_DEPOSIT_USDC = 100_000;
+/** The deposit of the demo account, which every exchange has, unless the faucet's cap is lower. */
+export const DEMO_DEPOSIT_QUANTA: Quanta = DEMO_DEPOSIT_USDC * QUANTA_PER_USDC;
 
 /** The interval of simulated index prices. */
 const SIMULATED_PACE_MS = 1000;
@@ -138,6 +142,10 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
     settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const minDepositQuanta = Math.min(faucetCapQuanta, quantaOf("minDeposit", minDeposit));
+  if (minDepositQuanta > DEMO_DEPOSIT_QUANTA)
+    throw new ConfigError(
+      `minDeposit: ${minDeposit} is above ${DEMO_DEPOSIT_USDC}, the deposit of the demo account; lower minDeposit`,
+    );
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
   const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
   checkInstruments(rest.instruments);

@@ -113,6 +113,8 @@ test("flags override the environment, which overrides the file, which overrides 
     [["--price-source", "operator", "--operator-token", TOKEN], {}, { priceSource: "operator", operatorToken: TOKEN }],
     [["--seed", "4294967295"], {}, { seed: 4294967295 }],
     [[], { PERPD_PORT: "", PERPD_MAX_ACCOUNTS: "1024", HOME: "/root" }, { port: 8080, maxAccounts: 1024 }],
+    [[], { PERPD_MIN_DEPOSIT: "100000" }, { minDepositQuanta: 100_000_000_000 }],
+    [[], { PERPD_MIN_DEPOSIT: "200000", PERPD_FAUCET_CAP: "20" }, { minDepositQuanta: 20_000_000 }],
     [[], { PERPD_LOG_LEVEL: "silent", PERPD_LOGIN_DOMAIN: "perpd.example:443" }, { logLevel: "silent" }],
   ];
   for (const [args, env, expected] of rows) {
@@ -154,6 +156,11 @@ test("invalid settings are refused, and the message names the setting and what i
     [[], { PERPD_FAUCET_CAP: "-1" }, /PERPD_FAUCET_CAP: "-1" is not an amount of USDC/],
     [[], { PERPD_FAUCET_CAP: "0.0000001" }, /more than 6 decimals/],
     [[], { PERPD_MIN_DEPOSIT: "x" }, /PERPD_MIN_DEPOSIT: "x" is not an amount of USDC/],
+    [
+      [],
+      { PERPD_MIN_DEPOSIT: "100000.000001" },
+      /^minDeposit: 100000.000001 is above 100000, the deposit of the demo account/,
+    ],
     [["--config", "/nowhere.json"], {}, /cannot read the configuration file \/nowhere.json: ENOENT/],
     [["--config", file("{")], {}, /is not JSON/],
     [["--config", file([])], {}, /must hold a JSON object of settings/],

@@ -316,7 +316,8 @@ export const SETTINGS = Type.Object(
       default: "1",
       pattern: DECIMAL_PATTERN,
       expected: 'an amount of USDC such as "1"',
-      description: "smallest deposit of a customer, in USDC; at most faucetCap",
+      description:
+        "smallest deposit of a customer, in USDC; at most faucetCap, and at most 100000, which the demo account deposits",
     }),
     insuranceSeed: string({
       default: "1000000",

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Engine } from "../actor/engine/engine.ts";
+import { DEMO_DEPOSIT_QUANTA } from "../config.ts";
 import { LEDGER } from "../core/base/enums.ts";
-import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
+import type { Quanta, TimeMs } from "../core/base/units.ts";
 import { Deposit, OpenSession } from "../core/protocol/commands.ts";
 import { Refused, SessionView } from "../core/protocol/replies.ts";
 import { hashToken, newToken } from "../wire/token.ts";
@@ -53,8 +54,6 @@ export function deposit(
   });
 }
 
-const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;
-
 /**
  * The demo account, whose token is printed at start. It is kept as long as the data folder, funded once with 100,000
  * USDC (or the faucet's cap), and gets a new token at each start.
@@ -65,7 +64,7 @@ export async function openDemoAccount(
 ): Promise<SandboxAccount> {
   const neverStopped = new AbortController().signal;
   const account = await openAccount(engine, "demo", expiresAt, neverStopped);
-  const amountQuanta = Math.min(DEMO_FUNDS, faucetCapQuanta);
+  const amountQuanta = Math.min(DEMO_DEPOSIT_QUANTA, faucetCapQuanta);
   const refusal = await deposit(engine, account.accountId, amountQuanta, "demo-funding-1", neverStopped);
   if (refusal !== null) throw new Error(`the demo account's deposit: ${refusal}`);
   return account;
