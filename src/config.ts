@@ -79,9 +79,9 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
   if (command === "version" || argv.includes("--version")) return { kind: "version" };
   switch (command) {
     case "start":
-      return { kind: "start", ...loadSettings(args, env) };
+      return { kind: "start", ...loadExchange(command, args, env) };
     case "standby": {
-      const { config, warnings } = loadSettings(args, env);
+      const { config, warnings } = loadExchange(command, args, env);
       if (config.replication === null) throw new ConfigError("standby needs --replicate: the stream that it follows");
       return { kind: "start", config: { ...config, role: "standby" }, warnings };
     }
@@ -119,6 +119,14 @@ function readFolders<const N extends readonly string[]>(args: readonly string[],
   if (args.some((argument) => /^--data(=|$)/.test(argument)))
     throw new ConfigError(`--data is for start; this command takes ${names.join(" ")}`);
   return folders as { [I in keyof N]: string };
+}
+
+/** The settings of a process that is no gateway. */
+function loadExchange(command: string, args: readonly string[], env: Environment): ReturnType<typeof loadSettings> {
+  const { config, warnings } = loadSettings(args, env);
+  if (config.upstream !== "")
+    warnings.push(`upstream is set but perpd ${command} does not use it: it is for perpd gateway`);
+  return { config, warnings };
 }
 
 function loadSettings(args: readonly string[], env: Environment): { config: Config; warnings: string[] } {

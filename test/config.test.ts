@@ -314,6 +314,32 @@ test("trusted proxies are addresses and subnets, and never everybody", () => {
   }
 });
 
+test("publicUrl is an origin, since gateways add paths of their own", () => {
+  const replicate = { PERPD_REPLICATE: "nats://127.0.0.1" };
+  const urlOf = (publicUrl: string) => start([], { ...replicate, PERPD_PUBLIC_URL: publicUrl }).replication?.url;
+  assert.equal(urlOf(""), "http://127.0.0.1:8080");
+  assert.equal(urlOf("http://10.0.0.2:8080/"), "http://10.0.0.2:8080");
+  assert.equal(urlOf("https://A.example"), "https://a.example");
+  for (const wrong of ["http://a/perpd", "http://a/v1", "http://a?b", "http://a#b", "http://u:p@a", "http://a:x"])
+    assert.match(
+      refusal([], { ...replicate, PERPD_PUBLIC_URL: wrong }),
+      /^publicUrl: "http:.*" is not an origin; give a scheme, a host and perhaps a port, such as http:\/\/10\.0\.0\.1:8080$/,
+    );
+});
+
+test("upstream gives a warning where nothing uses it", () => {
+  const env = { PERPD_REPLICATE: "nats://127.0.0.1", PERPD_UPSTREAM: "http://10.0.0.2:8080" };
+  const warningsOf = (command: string): string[] => {
+    const invocation = loadConfig([command], env);
+    return invocation.kind === "start" ? invocation.warnings : [];
+  };
+  for (const command of ["start", "standby"])
+    assert.deepEqual(warningsOf(command), [
+      `upstream is set but perpd ${command} does not use it: it is for perpd gateway`,
+    ]);
+  assert.deepEqual(warningsOf("gateway"), []);
+});
+
 test("an Ethereum RPC is an http or https URL that no error shows, and http to another machine gives a warning", () => {
   const warnings = (url: string): string[] => {
     const invocation = loadConfig(["start"], { PERPD_ETHEREUM_RPC_URL: url });

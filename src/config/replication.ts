@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { ConfigError } from "./error.ts";
 import type { Settings } from "./settings.ts";
+import { parsePublicUrl } from "./urls.ts";
 
 /** Waits for the stream before a transaction counts, or not. The stream records it. */
 export type ReplicationMode = Settings["replicateMode"];
@@ -53,7 +54,7 @@ export function replicationOf(settings: Settings): ReplicationConfig | null {
     monitors: list(settings.replicateMonitors),
     isUnsafe: settings.replicateUnsafe,
     retentionMs: settings.replicateRetentionHours * HOUR_MS,
-    url: settings.publicUrl === "" ? `http://${settings.host}:${settings.port}` : settings.publicUrl,
+    url: settings.publicUrl === "" ? `http://${settings.host}:${settings.port}` : parsePublicUrl(settings.publicUrl),
     instruments: createHash("sha256").update(JSON.stringify(settings.instruments)).digest("hex").slice(0, 16),
   };
 }

@@ -470,7 +470,8 @@ export const SETTINGS = Type.Object(
       default: "",
       pattern: "^(https?://[^\\s]+)?$",
       expected: "a URL such as http://10.0.0.1:8080",
-      description: "where gateways and other machines reach this process; empty = its own host and port",
+      description:
+        "where gateways and other machines reach this process, without a path; empty = its own host and port",
     }),
     logLevel: Type.Enum(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],

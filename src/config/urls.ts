@@ -6,13 +6,18 @@ export function parseOrigins(allowedOrigins: string): string[] {
   return origins.filter((entry) => entry !== "").map(parseOrigin);
 }
 
-function parseOrigin(text: string): string {
-  if (text === "*") return text;
+const parseOrigin = (text: string): string =>
+  text === "*" ? text : originOf("allowedOrigins", text, "https://app.example.com, or * for public data");
+
+/** Gateways and clients add their own paths to it. Throws ConfigError. */
+export const parsePublicUrl = (text: string): string => originOf("publicUrl", text, "http://10.0.0.1:8080");
+
+function originOf(setting: string, text: string, example: string): string {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null;
   // The path of an origin alone is "/".
   if (url !== null && url.href === `${url.origin}/` && !/[?#*]/.test(text)) return url.origin;
   throw new ConfigError(
-    `allowedOrigins: "${text}" is not an origin; give a scheme, a host and perhaps a port, such as https://app.example.com, or * for public data`,
+    `${setting}: "${text}" is not an origin; give a scheme, a host and perhaps a port, such as ${example}`,
   );
 }
 
