@@ -16,7 +16,7 @@ import { Sandbox } from "./sandbox/sandbox.ts";
 import { type Stopper, stopOnSignal } from "./stop-on-signal.ts";
 import { DEFAULT_MAP_BYTES } from "./store/database/database.ts";
 import { requireAddressSpace } from "./store/files/address-space.ts";
-import { DatabaseCorruptError } from "./store/files/genesis.ts";
+import { DatabaseCorruptError, readGenesis } from "./store/files/genesis.ts";
 import { lockDataFolder } from "./store/files/lock.ts";
 import { GROUP_AND_OTHERS, restrictToOwner } from "./store/files/permissions.ts";
 import { openSecret } from "./store/files/secret.ts";
@@ -61,6 +61,8 @@ async function start(
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   if (config.tls !== null) for (const warning of checkTlsFiles(config.tls, Date.now())) log.warn(warning);
+  // Before anything is written.
+  await withRecoveryAdvice(requireSeed)(config);
   await probePort(config.host, config.port);
   if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
   const lockError = await lockDataFolder(config.data, "give another --data");
@@ -119,6 +121,14 @@ async function start(
   });
   // Printed last: a program that reads it may send a signal at once.
   stdout.write(`${welcome(config, exchange, demo)}\n`);
+}
+
+/** Throws if a standby has no copy of the exchange: a new one would not be that of the leader. */
+function requireSeed({ role, data }: Config): void {
+  if (role === "standby" && readGenesis(data) === null)
+    throw new Error(
+      `${data} holds no exchange: seed the standby with a backup of the leader (perpd restore BACKUP ${data})`,
+    );
 }
 
 /** The log says at most this often that the stream does not answer. */

@@ -291,6 +291,21 @@ test("a taken port, an unknown flag and an invalid setting give a message and an
   await fail({ quiet: false, flags: ["--config", "/nonexistent.json"] }, /nonexistent/);
 });
 
+test("a standby without an exchange's folder is refused, and nothing is written", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-unseeded-"));
+  const environment = { PERPD_REPLICATE: "nats://127.0.0.1:1", PERPD_REPLICATE_UNSAFE: "on" };
+  try {
+    for (const dataFolder of [folder, join(folder, "missing")]) {
+      const { code, output } = await startAndFail({ command: "standby", dataFolder, environment });
+      assert.equal(code, 1);
+      assert.match(output, /perpd cannot start: .* holds no exchange: seed the standby with a backup of the leader/);
+    }
+    assert.deepEqual(readdirSync(folder), []);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("SIGINT, SIGTERM and SIGHUP stop with code 0, and a restart has everything", async () => {
   const ending = await startServer();
   try {
