@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { commandHelp, commandsHelp } from "./cli/help.ts";
 import { COMMANDS, findCommand, runCommand } from "./cli/main.ts";
+import { Stopper } from "./stopper.ts";
 
 const version = (
   JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
@@ -23,11 +24,13 @@ async function operate(): Promise<void> {
     if (invocation.kind === "help") console.log(`${invocation.text}\n${commandsHelp(COMMANDS)}`);
     else if (invocation.kind === "version") console.log(version);
     else if (invocation.kind === "start" && invocation.config.role === "gateway") {
+      const stopper = new Stopper();
       const { serveGateway } = await import("./serve-gateway.ts");
-      await serveGateway(invocation.config, invocation.warnings);
+      await serveGateway(invocation.config, invocation.warnings, stopper);
     } else if (invocation.kind === "start") {
+      const stopper = new Stopper();
       const { serve } = await import("./serve.ts");
-      await serve(invocation.config, invocation.warnings, version);
+      await serve(invocation.config, invocation.warnings, version, stopper);
     } else {
       const commands = await import("./operate/commands.ts");
       process.exitCode = await commands.operate(invocation);

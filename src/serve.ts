@@ -13,7 +13,7 @@ import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import type { CutTail } from "./replication/reconcile.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
-import { type Stopper, stopOnSignal } from "./stop-on-signal.ts";
+import type { Stopper } from "./stopper.ts";
 import { DEFAULT_MAP_BYTES } from "./store/database/database.ts";
 import { requireAddressSpace } from "./store/files/address-space.ts";
 import { DatabaseCorruptError, readGenesis } from "./store/files/genesis.ts";
@@ -34,12 +34,15 @@ export async function serve(
   config: Config,
   warnings: readonly string[],
   version: string,
+  stopper: Stopper,
   options: HostOptions = {},
 ): Promise<void> {
   const processLog = openProcessLog(config);
+  stopper.logTo(processLog);
   try {
-    await start(config, warnings, version, options, processLog);
+    await start(config, warnings, version, stopper, options, processLog);
   } catch (error) {
+    if (stopper.isStopping) return;
     // The caller prints the error and ends the process.
     await processLog.flush();
     throw error;
@@ -51,6 +54,7 @@ async function start(
   config: Config,
   warnings: readonly string[],
   version: string,
+  stopper: Stopper,
   options: HostOptions,
   processLog: ProcessLog,
 ): Promise<void> {
@@ -88,37 +92,36 @@ async function start(
   });
   logEvents(host, processLog);
   const compute = openComputePool();
-  let stopper: Stopper | null = null;
   const exchange = await withRecoveryAdvice(openExchange)({
     ...{ config, secret, host, compute, log, version },
     droppedLogLines: () => stderr.droppedLines,
     // The answer leaves first.
-    stepDown: () => setImmediate(() => stopper?.stop({ reason: "an operator has this process step down" })),
+    stepDown: () => setImmediate(() => stopper.stop({ reason: "an operator has this process step down" })),
   });
   // Requests first, then the threads in the order in which data flows.
-  const stop = async (): Promise<void> => {
+  stopper.add(async () => {
     await exchange.drain();
     // A standby waits for the host, and not for the last goodbye.
     await Promise.all([host.stop(), exchange.close()]);
     exchange.closeDatabase();
     await compute.close();
-  };
+  });
   host.startWatching();
-  await lead(host, config, processLog, stop);
-  host.startTicking();
+  await lead(host, config, processLog);
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
+  stopper.add(() => sandbox.stop());
+  host.startTicking();
   await sandbox.start();
-  const feed = config.priceSource === "feed" ? await startFeed(config, host, log) : null;
+  if (config.priceSource === "feed") {
+    const feed = await openFeed(config, host, log);
+    stopper.add(() => feed.stop());
+    feed.start();
+  }
   const sampler = new PremiumSampler(host);
+  stopper.add(() => sampler.stop());
   sampler.start();
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
-  stopper = stopOnSignal(processLog, async () => {
-    sandbox.stop();
-    feed?.stop();
-    sampler.stop();
-    await stop();
-  });
   // Printed last: a program that reads it may send a signal at once.
   stdout.write(`${welcome(config, exchange, demo)}\n`);
 }
@@ -143,10 +146,9 @@ function silenceLog(log: ProcessLog["log"]): (reason: string) => void {
   };
 }
 
-/** Waits until this process leads. Meanwhile it follows the leader. `stop` ends the process before that. */
-async function lead(host: Host, config: Config, processLog: ProcessLog, stop: () => Promise<void>): Promise<void> {
+/** Waits until this process leads. Meanwhile it follows the leader. */
+async function lead(host: Host, config: Config, { log }: ProcessLog): Promise<void> {
   if (config.replication === null) return;
-  const { log } = processLog;
   host.onLeadership = () => {
     const { leader, epoch } = host.leadership;
     if (epoch > 0) log.info({ epoch }, "this process leads");
@@ -159,10 +161,8 @@ async function lead(host: Host, config: Config, processLog: ProcessLog, stop: ()
       "these transactions of the leader before were answered and never came into the stream: they are lost",
     );
   if (host.cutTail !== null) logCutTail(host.cutTail, log);
-  const { forget } = stopOnSignal(processLog, stop);
   host.startFollowing();
   await host.whenLeading();
-  forget();
 }
 
 function logCutTail(cut: CutTail, log: ProcessLog["log"]): void {
@@ -205,9 +205,7 @@ function logEvents(host: Host, { log, end }: ProcessLog): void {
   };
 }
 
-async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Feed> {
+function openFeed(config: Config, engine: Host, log: FeedLog): Promise<Feed> {
   const clocks = { now: Date.now, monotonic: () => performance.now() };
-  const feed = await Feed.open({ engine, settings: config.feed, open: openSource, log, ...clocks });
-  feed.start();
-  return feed;
+  return Feed.open({ engine, settings: config.feed, open: openSource, log, ...clocks });
 }
