@@ -314,9 +314,11 @@ test("trusted proxies are addresses and subnets, and never everybody", () => {
   }
 });
 
-test("publicUrl is an origin, since gateways add paths of their own", () => {
+test("publicUrl is an origin, since gateways add paths of their own, and by default that of the process itself", () => {
   const replicate = { PERPD_REPLICATE: "nats://127.0.0.1" };
   const urlOf = (publicUrl: string) => start([], { ...replicate, PERPD_PUBLIC_URL: publicUrl }).replication?.url;
+  const tls = { PERPD_TLS_CERT_FILE: "cert.pem", PERPD_TLS_KEY_FILE: "key.pem", PERPD_PORT: "8443" };
+  assert.equal(start([], { ...replicate, ...tls }).replication?.url, "https://127.0.0.1:8443");
   assert.equal(urlOf(""), "http://127.0.0.1:8080");
   assert.equal(urlOf("http://10.0.0.2:8080/"), "http://10.0.0.2:8080");
   assert.equal(urlOf("https://A.example"), "https://a.example");

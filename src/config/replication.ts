@@ -54,10 +54,13 @@ export function replicationOf(settings: Settings): ReplicationConfig | null {
     monitors: list(settings.replicateMonitors),
     isUnsafe: settings.replicateUnsafe,
     retentionMs: settings.replicateRetentionHours * HOUR_MS,
-    url: settings.publicUrl === "" ? `http://${settings.host}:${settings.port}` : parsePublicUrl(settings.publicUrl),
+    url: settings.publicUrl === "" ? ownUrl(settings) : parsePublicUrl(settings.publicUrl),
     instruments: createHash("sha256").update(JSON.stringify(settings.instruments)).digest("hex").slice(0, 16),
   };
 }
+
+const ownUrl = ({ host, port, tlsCertFile }: Settings): string =>
+  `${tlsCertFile === "" ? "http" : "https"}://${host}:${port}`;
 
 const tlsOf = (caFile: string, certFile: string, keyFile: string): NonNullable<ReplicationConfig["tls"]> => ({
   ...(caFile === "" ? {} : { caFile }),
