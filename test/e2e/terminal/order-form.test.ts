@@ -244,8 +244,9 @@ test("the page computes while a slider moves, and asks the engine at most four t
   await resetForm();
   await chooseType("Limit");
   await fill({ Price: "50000" });
-  const asked: number[] = [];
-  page.on("request", (request) => /max-size/.test(request.url()) && asked.push(performance.now()));
+  const from = performance.now();
+  let asked = 0;
+  page.on("request", (request) => /max-size/.test(request.url()) && asked++);
   const slider = form().getByRole("slider", { name: "Part of the largest order" });
   await slider.focus();
   await page.evaluate("globalThis.isMute = true");
@@ -261,9 +262,8 @@ test("the page computes while a slider moves, and asks the engine at most four t
   for (const [i, { at }] of runs.slice(1).entries())
     assert.ok(at - (runs[i]?.at ?? 0) > 245, `${at - (runs[i]?.at ?? 0)} ms after the one before`);
   assert.ok(runs.length > 0 && runs.length < 60, `${runs.length} dry runs`);
-  for (const [i, at] of asked.slice(1).entries())
-    assert.ok(at - (asked[i] ?? 0) > 1_900, `${at - (asked[i] ?? 0)} ms after the largest order was asked for before`);
-  assert.ok(asked.length > 0);
+  const most = 1 + Math.ceil((performance.now() - from) / 2_000);
+  assert.ok(asked > 0 && asked <= most, `the largest order was asked for ${asked} times, at most ${most}`);
   // A dry run that has not been answered holds up no order.
   await page.evaluate("globalThis.isMute = true");
   await fill({ "Time in force": "IOC", Size: "0.01" });
