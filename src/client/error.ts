@@ -3,9 +3,11 @@ import type { ErrorBody } from "./types.ts";
 export type { ErrorBody } from "./types.ts";
 
 /**
- * A request that failed. When the exchange refused it, nothing was done. The outcome is unknown with four codes:
- * TIMEOUT (no reply came in time, or the exchange itself waited too long), INTERNAL, NOT_PERPD (something other than the
- * exchange answered) and DISCONNECTED (a stream lost its connection before the reply came).
+ * A request that failed. When the exchange refused it, nothing was done. With four codes the outcome is unknown:
+ * - TIMEOUT: no reply came in time, or the exchange itself waited too long.
+ * - INTERNAL: the exchange failed.
+ * - NOT_PERPD: something other than the exchange answered.
+ * - DISCONNECTED: a stream lost its connection before the reply came.
  */
 export class PerpdError extends Error {
   override name = "PerpdError";

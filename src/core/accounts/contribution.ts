@@ -15,7 +15,7 @@ export interface Contribution {
 export interface AccountMargin extends Contribution {
   /** Unrealised gains of single positions. Losses of other positions are not set off against them. */
   gains: number;
-  /** What may not be taken out beyond the initial margin: see formulas/opening-rate.ts. */
+  /** May not be taken out, like the initial margin: see formulas/opening-rate.ts. */
   additional: number;
 }
 

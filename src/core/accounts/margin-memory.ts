@@ -62,7 +62,7 @@ export class MarginMemory {
     if (unrealized !== 0) this.addTo(base + (unrealized > 0 ? GAINS : LOSSES), Math.abs(unrealized));
   }
 
-  /** What the rows of this account keep back beyond initial margin from whatever takes money out: formulas/opening-rate.ts. */
+  /** The additional margin of all rows of the account: see formulas/opening-rate.ts. */
   additional(accountId: number): number {
     const { stripeCount } = this;
     const first = this.additionalIndex(accountId, 0);
@@ -72,12 +72,11 @@ export class MarginMemory {
   }
 
   /**
-   * Not part of a transaction's journal. More keeps money back at once: who changes it, reads equity behind the fence that this
-   * passes. Less is a matter of the market, and no credit that a crash could take back.
+   * Not part of a transaction's journal: it applies at once. A crash may take back what made it less, such as a close. The
+   * initial margin is left in the account then, since that waits for the commit.
    */
   addAdditional(accountId: number, by: number): void {
     this.addTo(this.additionalIndex(accountId, this.stripe), by);
-    this.fence(accountId);
   }
 
   clear(): void {

@@ -133,19 +133,20 @@ export class MarginTable extends MarginJournal {
   /**
    * Takes `amount` of initial margin for an order if equity covers it; returns false, and changes nothing, if not. The amount
    * taken is added to `contributed`. A negative amount is margin that the order will free: the check counts it, and
-   * setContribution() frees it.
+   * setContribution() frees it. Equity must cover `additional` as well: the order's additional margin, which the caller has
+   * added before (addAdditional).
    */
-  reserve(accountId: number, amount: number, contributed: Float64Array, offset: number): boolean {
+  reserve(accountId: number, amount: number, contributed: Float64Array, offset: number, additional = 0): boolean {
     const base = this.stripeOffset(accountId);
     const taken = Math.max(0, amount);
     // Also when nothing more is taken: what the order has reserved before is about to become a position.
     this.beginFilling(accountId);
     this.applyNow(base + INITIAL, taken);
-    const initial = this.totalAfterFence(accountId, INITIAL) + Math.min(0, amount);
+    const needed = this.totalAfterFence(accountId, INITIAL) + Math.min(0, amount) + additional;
     const equity = this.totalAfterFence(accountId, EQUITY);
     if (
-      equity < initial &&
-      equity + (this.usableDeferredAt(base + EQUITY) - this.usableDeferredAt(base + INITIAL)) < initial
+      equity < needed &&
+      equity + (this.usableDeferredAt(base + EQUITY) - this.usableDeferredAt(base + INITIAL)) < needed
     ) {
       this.applyNow(base + INITIAL, -taken);
       return false;

@@ -98,30 +98,25 @@ export class MarginReservation {
     // the old position or the replaced order had: that margin may be lost by now.
     const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
-    const keepsAdditional = needsMargin && this.additionalQuanta > 0 && !isIsolated && dryRun === null;
-    // Before the check, so that a withdrawal at the same moment leaves all that the check counts on.
-    if (keepsAdditional) state.contributions.setAdditional(row, this.additionalQuanta + requiredQuanta);
     if (needsMargin && this.additionalQuanta > 0) {
       const shortfall = this.openingShortfall(row, required, isIsolated);
-      if (shortfall !== null) return this.refused(row, shortfall);
+      if (shortfall !== null) return shortfall;
     }
     if (dryRun !== null) {
       dryRun.requiredQuanta = requiredQuanta;
       const availableQuanta = marginTable.available(accountId);
       return needsMargin && required > availableQuanta ? { requiredQuanta, availableQuanta } : null;
     }
-    if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED))
-      return this.refused(row, { requiredQuanta, availableQuanta: marginTable.available(accountId) });
-    if (keepsAdditional) state.contributions.setAdditional(row, this.additionalQuanta);
+    const additional = needsMargin && !isIsolated ? this.additionalQuanta : 0;
+    // Before it is checked, so that a withdrawal at the same moment leaves it.
+    if (additional > 0) state.contributions.setAdditional(row, additional);
+    if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED, additional)) {
+      if (additional > 0) state.contributions.refreshAdditional(row);
+      return { requiredQuanta, availableQuanta: marginTable.available(accountId) };
+    }
     // If the whole order rests, `after` is the row's new contribution: set it here and save a second calculation.
     if (expected.lots === 0) marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after);
     return null;
-  }
-
-  /** The row stays as it is, and so does its additional margin. */
-  private refused(row: number, shortfall: RefusalDetails): RefusalDetails {
-    this.state.contributions.refreshAdditional(row);
-    return shortfall;
   }
 
   /**

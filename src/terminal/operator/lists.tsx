@@ -37,7 +37,7 @@ const Scroll = (props: { name: string; children: ComponentChildren }) => (
   </div>
 );
 
-/** What an empty list says. `isRead`: it is known to be empty. */
+/** The text of an empty list. `isRead`: it is known to be empty. */
 const emptyText = (isRead: boolean, none: string): string =>
   isRead ? none : listsFreshness.value.staleReason === null ? texts.reading : texts.notRead;
 

@@ -31,7 +31,7 @@ const FUND_ROWS = 200;
 export type ActKind = NonNullable<OperatorActsQuery["kind"]>;
 export type OperatorAct = OperatorActList["data"][number];
 
-/** Of what is read together. */
+/** How old the figures are that are read together. */
 export interface Freshness {
   /** Why it is old. Null: it is not. */
   readonly staleReason: string | null;

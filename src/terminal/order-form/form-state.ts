@@ -94,7 +94,7 @@ export const notional = computed(() => {
 
 /** The last refusal of this draft, by the dry run or by the exchange itself. */
 export const refusal = signal<PerpdError | null>(null);
-/** What an order asks for. When it ends moves with the clock, and changes none of its figures. */
+/** All that the figures of an order follow from. Its end moves with the clock, and changes none of them. */
 const contentOf = (order: NewOrder | null): string => JSON.stringify({ ...order, goodTillDate: undefined });
 const builtContent = computed(() => contentOf(built.value.order));
 

@@ -7,7 +7,7 @@ import { setPaintInterval } from "./frame.ts";
 
 const KEY = "perpd.settings";
 
-/** What the storage holds; `otherwise` when it holds nothing, or is off in this browser. */
+/** The settings in the storage; `otherwise` when it holds nothing, or is off in this browser. */
 function read(otherwise: Settings): Settings {
   try {
     const stored = localStorage.getItem(KEY);
@@ -37,7 +37,7 @@ export function resetSettings(): void {
   write({ ...DEFAULTS, hasSeenTour: read(settings.peek()).hasSeenTour });
 }
 
-// The browser tells it to the other tabs only. What they take over they do not write.
+// The browser tells it to the other tabs only. They do not write the settings that they take over.
 addEventListener("storage", ({ key }) => {
   // Null: all of it was cleared.
   if (key === KEY || key === null) settings.value = read(DEFAULTS);

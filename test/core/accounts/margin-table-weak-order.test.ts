@@ -107,6 +107,23 @@ class WeakMarginTable extends MarginTable {
   }
 }
 
+type Task = readonly [WeakMarginTable, () => void];
+
+/** Runs one of the two, and most often the other one in the middle of it. */
+function runNested(memory: WeakMemory, one: Task, other: Task): void {
+  const [[outer, run], [, runInside]] = memory.random.pick([
+    [one, other],
+    [other, one],
+  ]);
+  let isNested = false;
+  outer.between = () => {
+    if (isNested || memory.random.next() > 0.05) return;
+    isNested = true;
+    runInside();
+  };
+  run();
+}
+
 const seed = takeSeed("margin-table-weak-order.test");
 
 test("a consistent read sees the account between two transactions of the other thread", () => {
@@ -184,12 +201,11 @@ test("an order that opens and a withdrawal never count on the same additional ma
     ledger.commit();
     while (ledger.showOne());
     let [opens, withdraws] = [false, false];
-    // As MarginReservation does.
     const open = (): void => {
       opener.begin();
-      opener.addAdditional(ACCOUNT, 70);
-      opens = opener.available(ACCOUNT) >= 70 && opener.reserve(ACCOUNT, 10, opened, 0);
-      opener.addAdditional(ACCOUNT, opens ? -10 : -70);
+      opener.addAdditional(ACCOUNT, 60);
+      opens = opener.reserve(ACCOUNT, 10, opened, 0, 60);
+      if (!opens) opener.addAdditional(ACCOUNT, -60);
       opener.commit();
     };
     const withdraw = (): void => {
@@ -197,17 +213,7 @@ test("an order that opens and a withdrawal never count on the same additional ma
       withdraws = ledger.debit(ACCOUNT, 40);
       ledger.commit();
     };
-    const [first, second, firstThread] =
-      memory.random.next() < 0.5 ? [open, withdraw, opener] : ([withdraw, open, ledger] as const);
-    let hasRun = false;
-    firstThread.between = () => {
-      if (hasRun || memory.random.next() > 0.1) return;
-      hasRun = true;
-      second();
-    };
-    first();
-    firstThread.between = () => {};
-    if (!hasRun) second();
+    runNested(memory, [opener, open], [ledger, withdraw]);
     const outcome = `${opens ? "opens" : ""} ${withdraws ? "withdraws" : ""}`.trim();
     assert.notEqual(outcome, "opens withdraws", `run ${run}`);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
@@ -241,20 +247,7 @@ test("a close leaves the margin of another thread's order, however much of it is
       closes = closer.spend(ACCOUNT, 80, closed, 0);
       closer.commit();
     };
-    // One of the two is in the middle of its work when the other begins.
-    const [first, second] = memory.random.pick([
-      [filler, closer],
-      [closer, filler],
-    ]);
-    let isNested = false;
-    first.between = () => {
-      if (isNested || memory.random.next() > 0.05) return;
-      isNested = true;
-      if (second === closer) close();
-      else fill();
-    };
-    if (first === filler) fill();
-    else close();
+    runNested(memory, [filler, fill], [closer, close]);
     assert.ok(!fills || !closes, `run ${run}`);
     outcomes.set(`${fills} ${closes}`, (outcomes.get(`${fills} ${closes}`) ?? 0) + 1);
   }

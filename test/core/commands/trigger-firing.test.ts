@@ -18,9 +18,7 @@ import {
 import type { Actor } from "../../../src/core/protocol/actor.ts";
 import {
   CancelOrder,
-  Deposit,
   HaltSymbol,
-  OpenSession,
   OrderBatch,
   PlaceOrder,
   PlaceTrigger,
@@ -42,10 +40,7 @@ class Market extends Exchange {
   constructor(isNew = true) {
     super([instrument(PLAIN)]);
     if (!isNew) return;
-    for (const accountId of [ALICE, BOB, CAROL]) {
-      this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
-      this.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
-    }
+    for (let i = 0; i < 3; i++) this.openAccount(1e12);
     this.price(100);
     this.trade(100);
   }

@@ -16,7 +16,6 @@ import {
   ClosePosition,
   Deposit,
   MoveMargin,
-  OpenSession,
   PlaceOrder,
   SetIndexPrice,
   SetLeverage,
@@ -187,14 +186,11 @@ function emptyAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOfAli
     instrument(PLAIN, { breakerLimit: "0" }),
     instrument({ ...PLAIN, id: 2, symbol: "OTHER-PERP" }),
   ]);
-  const [alice, bob, carol] = [16, 17, 18];
-  for (const accountId of [alice, bob, carol]) {
-    exchange.do(
-      LEDGER,
-      make(OpenSession, { address: `0x${accountId}`, tokenHash: `t${accountId}`, expiresAt: 2 ** 50 }),
-    );
-    exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: accountId === alice ? 115e6 : 1e9 }));
-  }
+  const [alice, bob, carol] = [115e6, 1e9, 1e9].map((amountQuanta) => exchange.openAccount(amountQuanta)) as [
+    number,
+    number,
+    number,
+  ];
   const price = (symbol: number, indexTicks: number): void =>
     void exchange.carryOut(symbol, make(SetIndexPrice, { indexTicks }));
   const trade = (symbol: number, seller: number, buyer: number, priceTicks: number, quantityLots: number): void => {

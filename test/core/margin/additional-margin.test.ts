@@ -3,9 +3,7 @@ import { test } from "node:test";
 import { BUY, CROSS, ISOLATED, LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
 import {
   CancelAll,
-  Deposit,
   MoveMargin,
-  OpenSession,
   PlaceOrder,
   PrepareWithdrawal,
   SetIndexPrice,
@@ -30,13 +28,7 @@ const OTHER = { ...GUARDED, id: 2, symbol: "OTHER-PERP", baseAsset: "OTHER" };
 class Market extends Exchange {
   constructor() {
     super([instrument(GUARDED), instrument(OTHER)]);
-    for (const [accountId, amountQuanta] of [
-      [ALICE, 3000e6],
-      [BOB, 1e12],
-    ] as const) {
-      this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
-      this.do(LEDGER, make(Deposit, { accountId, amountQuanta }));
-    }
+    for (const amountQuanta of [3000e6, 1e12]) this.openAccount(amountQuanta);
     for (const id of [PLAIN.id, OTHER.id]) {
       this.price(1000, id);
       this.ok(make(SetLeverage, { accountId: ALICE, leverage: 50 }), id);

@@ -6,7 +6,6 @@ import {
   AmendOrder,
   Deposit,
   DryRunOrder,
-  OpenSession,
   PlaceOrder,
   SetIndexPrice,
   SetLeverage,
@@ -26,13 +25,7 @@ const GUARDED = { maxMovePerSecond: "0.001", openInterestCap: "300000", openInte
 class Market extends Exchange {
   constructor(changes: Partial<typeof PLAIN> = GUARDED) {
     super([instrument(PLAIN, changes)]);
-    for (const [accountId, amountQuanta] of [
-      [ALICE, 1000e6],
-      [BOB, 1e12],
-    ] as const) {
-      this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
-      this.do(LEDGER, make(Deposit, { accountId, amountQuanta }));
-    }
+    for (const amountQuanta of [1000e6, 1e12]) this.openAccount(amountQuanta);
     this.price(1000);
     this.say(make(SetLeverage, { accountId: ALICE, leverage: 50 }));
   }
@@ -183,11 +176,7 @@ test("open interest may not pass its cap: orders that would open beyond it are r
   assert.equal(market.symbol(PLAIN.id).state.openInterestLots, 300);
 
   // At the cap: orders that close have someone to trade with, and positions may change hands.
-  const [CAROL, DAVE] = [BOB + 1, BOB + 2];
-  for (const accountId of [CAROL, DAVE]) {
-    market.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
-    market.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
-  }
+  const [CAROL, DAVE] = [market.openAccount(1e12), market.openAccount(1e12)];
   assert.equal(codeOf(market.order(CAROL, BUY, 1000, 50)), "ok", "rests");
   assert.equal(codeOf(market.order(ALICE, SELL, 1000, 50)), "ok", "closes against it");
   assert.equal(market.symbol(PLAIN.id).state.openInterestLots, 300);

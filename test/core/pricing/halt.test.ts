@@ -5,7 +5,6 @@ import {
   BUY,
   HALT_REASONS,
   ISOLATED,
-  LEDGER,
   LIMIT,
   OPERATOR_ACTS,
   REDUCE_ONLY,
@@ -17,10 +16,8 @@ import {
   CancelAll,
   CancelOrder,
   ClosePosition,
-  Deposit,
   HaltSymbol,
   MoveMargin,
-  OpenSession,
   PlaceOrder,
   PlaceTrigger,
   PrepareWithdrawal,
@@ -47,10 +44,7 @@ const CAROL = 18;
 class Market extends Exchange {
   constructor(changes: Partial<typeof PLAIN> = {}) {
     super([instrument(PLAIN, changes)], LEDGER_SETTINGS, MAX_ACCOUNTS, MAX_AGE_MS);
-    for (const accountId of [ALICE, BOB, CAROL]) {
-      this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
-      this.do(LEDGER, make(Deposit, { accountId, amountQuanta: 10_000e6 }));
-    }
+    for (let i = 0; i < 3; i++) this.openAccount(10_000e6);
     this.price(100);
     this.order(BOB, SELL, 100, 10);
     this.order(ALICE, BUY, 100, 10);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { BUY, FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
-import { Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
+import { BUY, FIRST_CUSTOMER_ACCOUNT, LIMIT, SELL } from "../../../src/core/base/enums.ts";
+import { PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, LEDGER_SETTINGS, make, type Said } from "./exchange.ts";
@@ -42,9 +42,7 @@ export class Crowd extends Exchange {
   }
 
   open(usdc: number): void {
-    const accountId = this.ledger.state.nextAccountId;
-    this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `t${accountId}`, expiresAt: 2 ** 50 }));
-    this.do(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * 1e6 }));
+    this.openAccount(usdc * 1e6);
   }
 
   price(indexTicks: number): Said {

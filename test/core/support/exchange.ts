@@ -3,7 +3,7 @@ import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger/ledger.ts";
 import type { Actor, SnapshotReader, SnapshotWriter, Transaction } from "../../../src/core/protocol/actor.ts";
-import { Audit } from "../../../src/core/protocol/commands.ts";
+import { Audit, Deposit, OpenSession } from "../../../src/core/protocol/commands.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../../src/core/protocol/payloads.ts";
@@ -67,6 +67,14 @@ export class Exchange {
 
   symbol(id: number): SymbolActor {
     return this.actors.get(id) as SymbolActor;
+  }
+
+  /** Opens the next account, with this balance. The first one is FIRST_CUSTOMER_ACCOUNT. Returns its id. */
+  openAccount(amountQuanta: number): number {
+    const accountId = this.ledger.state.nextAccountId;
+    this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
+    this.do(LEDGER, make(Deposit, { accountId, amountQuanta }));
+    return accountId;
   }
 
   do(actorId: number, command: Message): Said {

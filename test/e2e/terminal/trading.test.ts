@@ -7,7 +7,6 @@ import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";
-import { until } from "../support/wait.ts";
 import { newPrivateKey, walletOf } from "../support/wallet.ts";
 
 /** A person trades in Chromium on a real exchange. By role and accessible name only, and no policy is bypassed. */
@@ -386,6 +385,8 @@ test(
     assert.deepEqual({ confirmsOrders, theme, interval }, { confirmsOrders: true, theme: "light", interval: "5m" });
     // A tab that has heard of nothing changes its own field only, and what is no setting changes nothing.
     await a.page.evaluate(`localStorage["perpd.settings"] = "{"`);
+    // The tabs are processes: the later write must not overtake the earlier one.
+    await b.page.waitForFunction(`localStorage["perpd.settings"] === "{"`);
     await b.page.evaluate(`localStorage["perpd.settings"] = JSON.stringify({ sounds: true, theme: "blue" })`);
     await b.page.getByRole("button", { name: "15m", exact: true }).click();
     assert.deepEqual(await stored(), { ...DEFAULTS, sounds: true, interval: "15m" });
@@ -625,61 +626,4 @@ test("a disconnected page says so, lets nobody trade, and goes on by itself", op
   await server.stop();
   await shows(page.getByRole("alert").getByText(/connection to the exchange is lost/));
   assert.ok(await form().getByRole("button", { name: "Buy 0.01 BTC" }).isDisabled());
-});
-
-const PAGE_HEADERS = [
-  ...["content-type", "cache-control", "vary", "content-security-policy"],
-  ...["x-content-type-options", "referrer-policy"],
-];
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; " +
-  "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-
-/** Its name has a hash of its content, so it is kept for ever, in each encoding. */
-async function checkAsset(url: string): Promise<void> {
-  assert.match(url, /-[A-Za-z0-9]{8}\.(js|css|svg)$/);
-  const texts: string[] = [];
-  for (const [accepted, encoding] of [
-    ["identity", null],
-    ...["br", "gzip"].map((name) => [name, name] as const),
-  ] as const) {
-    const reply = await fetch(url, { headers: { "Accept-Encoding": accepted } });
-    assert.equal(reply.headers.get("content-encoding"), encoding);
-    assert.equal(reply.headers.get("cache-control"), "public, max-age=31536000, immutable");
-    assert.equal(reply.headers.get("vary"), "Accept-Encoding");
-    assert.equal(reply.headers.get("x-content-type-options"), "nosniff");
-    texts.push(await reply.text());
-  }
-  assert.equal(new Set(texts).size, 1);
-}
-
-test("the page and its files come from memory, with the headers that keep them and nothing else", options, async () => {
-  // The test before has stopped it.
-  await server.start();
-  const { origin } = new URL(server.url);
-  for (const page of ["/", "/operator"]) {
-    const main = await fetch(origin + page);
-    const html = await main.text();
-    assert.deepEqual(
-      PAGE_HEADERS.map((name) => main.headers.get(name)),
-      ["text/html; charset=utf-8", "no-cache", "Accept-Encoding", POLICY, "nosniff", "no-referrer"],
-    );
-    assert.match(main.headers.get("permissions-policy") ?? "", /camera=\(\).*microphone=\(\)/);
-    const etag = main.headers.get("etag") ?? "";
-    const again = await fetch(origin + page, { headers: { "If-None-Match": etag } });
-    assert.deepEqual([again.status, again.headers.get("etag"), await again.text()], [304, etag, ""]);
-    const named = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
-    assert.ok(named.some((path) => path.endsWith(".js")) && named.some((path) => path.endsWith(".css")));
-    for (const path of named) await checkAsset(origin + path);
-    const script = /<script type="module" src="([^"]+)"/.exec(html)?.[1] ?? "";
-    const imported = (await (await fetch(origin + script)).text()).matchAll(/(?:from|import)"\.\/([^"]+)"/g);
-    for (const [, name] of imported)
-      assert.ok(html.includes(`<link rel="modulepreload" href="/assets/${name}">`), name);
-  }
-  for (const path of ["/assets/none.js", "/assets/", "/index.html", "/assets/../package.json", "/nothing"]) {
-    const missing = await fetch(origin + path);
-    assert.equal(missing.status, 404, path);
-    assert.match(missing.headers.get("content-type") ?? "", /json/);
-  }
-  await until("the page to be live again", async () => (await fetch(`${server.url}/health/ready`)).ok);
 });
