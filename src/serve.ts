@@ -11,6 +11,7 @@ import { stalledPart } from "./front/exchange/leader.ts";
 import { probePort } from "./front/http/port-probe.ts";
 import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import type { CutTail } from "./replication/reconcile.ts";
+import { untilAnswered } from "./replication/until-answered.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import type { Stopper } from "./stopper.ts";
@@ -69,6 +70,8 @@ async function start(
   await withRecoveryAdvice(requireSeed)(config);
   await probePort(config.host, config.port);
   if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
+  const onStreamSilence = silenceLog(log);
+  await withRecoveryAdvice(requireOwnStream)({ config, onStreamSilence });
   const lockError = await lockDataFolder(config.data, "give another --data");
   if (lockError !== null)
     log.warn(
@@ -82,7 +85,7 @@ async function start(
   // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);
   const host = await Host.start(config, (progress) => showProgress(progress, stderr), {
-    onStreamSilence: silenceLog(log),
+    onStreamSilence,
     onUncheckedServers: (monitors) =>
       log.warn(
         { monitors },
@@ -132,6 +135,14 @@ function requireSeed({ role, data }: Config): void {
     throw new Error(
       `${data} holds no exchange: seed the standby with a backup of the leader (perpd restore BACKUP ${data})`,
     );
+}
+
+/** Throws if a new exchange would be replicated in the stream of another one. Waits while no server answers. */
+async function requireOwnStream(of: { config: Config; onStreamSilence: (reason: string) => void }): Promise<void> {
+  const { data, replication } = of.config;
+  if (replication === null || readGenesis(data) !== null) return;
+  const { requireNoStream } = await import("./replication/nats.ts");
+  await untilAnswered(() => requireNoStream(replication), of.onStreamSilence);
 }
 
 /** The log says at most this often that the stream does not answer. */

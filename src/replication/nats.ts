@@ -57,8 +57,7 @@ export type MissingStream = "new" | "lost" | "awaited";
  */
 export async function openServer(settings: ServerSettings, missing: MissingStream): Promise<ReplicationServer> {
   const uncheckedMonitors = await requireSync(settings);
-  const connection = await connectOrExplain(settings);
-  try {
+  return withConnection(settings, async (connection) => {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
     const isNew = await openStream(manager, settings, missing);
     const openBucket = (): Promise<KV> =>
@@ -85,12 +84,22 @@ export async function openServer(settings: ServerSettings, missing: MissingStrea
       },
       close: () => connection.close(),
     };
-  } catch (error) {
+  });
+}
+
+/**
+ * For a folder that holds no exchange, before anything is written to it: throws StreamFault if the stream exists, because it
+ * holds the log of another exchange, and for each server that openServer() refuses. Throws UnknownOutcomeError while no server
+ * answers.
+ */
+export async function requireNoStream(config: ReplicationConfig): Promise<void> {
+  await requireSync(config);
+  await withConnection(config, async (connection) => {
+    const manager = await jetstreamManager(connection, { timeout: REQUEST_TIMEOUT_MS });
+    const found = await findStream(manager, config.stream);
+    if (found !== null) refuseExchange(found, config.stream, "this folder holds no exchange");
     await connection.close();
-    throw error instanceof StreamFault
-      ? error
-      : explained(error as Error, `NATS JetStream: ${(error as Error).message}`);
-  }
+  });
 }
 
 /**
@@ -98,24 +107,35 @@ export async function openServer(settings: ServerSettings, missing: MissingStrea
  * right to ask for the stream's state, to get messages directly, and to subscribe to its subject.
  */
 export async function openStreamReader(settings: ServerSettings): Promise<Pick<ReplicationServer, "stream" | "close">> {
-  const connection = await connectOrExplain(settings);
-  try {
+  return withConnection(settings, async (connection) => {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS, checkAPI: false });
-    checkStream((await manager.streams.info(settings.stream)).config, settings);
-    return { stream: await NatsStream.open(connection, settings.stream), close: () => connection.close() };
-  } catch (error) {
-    await connection.close();
-    if ((error as JetStreamApiError).code === STREAM_NOT_FOUND)
+    const found = await findStream(manager, settings.stream);
+    if (found === null)
       throw new StreamFault(
         `there is no stream ${settings.stream} on the NATS server; set replicate and replicateStream to those of the leader`,
       );
+    checkStream(found, settings);
+    return { stream: await NatsStream.open(connection, settings.stream), close: () => connection.close() };
+  });
+}
+
+/** Connects for `work`, which closes the connection later. Throws StreamFault or UnknownOutcomeError if one of both fails. */
+async function withConnection<T>(
+  config: ReplicationConfig,
+  work: (connection: NatsConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await connectOrExplain(config);
+  try {
+    return await work(connection);
+  } catch (error) {
+    await connection.close();
     throw error instanceof StreamFault
       ? error
       : explained(error as Error, `NATS JetStream: ${(error as Error).message}`);
   }
 }
 
-async function connectOrExplain({ servers, credentialsFile, tls, url }: ServerSettings): Promise<NatsConnection> {
+async function connectOrExplain({ servers, credentialsFile, tls, url }: ReplicationConfig): Promise<NatsConnection> {
   try {
     if (tls !== null) await Promise.all(servers.map((server) => requireTls(server, tls)));
     return await connect({
@@ -177,49 +197,60 @@ type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
 /** Returns whether it has made the stream. */
 async function openStream(manager: Manager, settings: ServerSettings, missing: MissingStream): Promise<boolean> {
   const { stream, replicas, exchangeId, mode } = settings;
-  let config: StreamConfig;
-  let isNew = false;
-  try {
-    ({ config } = await manager.streams.info(stream));
-  } catch (error) {
-    if ((error as JetStreamApiError).code !== STREAM_NOT_FOUND) throw error;
-    if (missing === "awaited")
-      throw new StreamFault(
-        `there is no stream ${stream} on the NATS server: start the leader first, or set replicate and replicateStream to those of the leader`,
-      );
-    if (missing === "lost")
-      throw new StreamFault(
-        `the stream ${stream} does not exist on the NATS server, but this folder says that it did: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, remove replication.json from it and start it as the leader`,
-      );
-    ({ config } = await manager.streams.add({
-      name: stream,
-      subjects: [`${stream}.log`],
-      storage: "file",
-      retention: "limits",
-      discard: "new",
-      deny_delete: true,
-      allow_direct: true,
-      num_replicas: replicas,
-      metadata: { perpdExchangeId: exchangeId, perpdMode: mode },
-    }));
-    isNew = true;
+  const found = await findStream(manager, stream);
+  if (found !== null) {
+    checkStream(found, settings);
+    return false;
   }
+  if (missing === "awaited")
+    throw new StreamFault(
+      `there is no stream ${stream} on the NATS server: start the leader first, or set replicate and replicateStream to those of the leader`,
+    );
+  if (missing === "lost")
+    throw new StreamFault(
+      `the stream ${stream} does not exist on the NATS server, but this folder says that it did: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, remove replication.json from it and start it as the leader`,
+    );
+  const { config } = await manager.streams.add({
+    name: stream,
+    subjects: [`${stream}.log`],
+    storage: "file",
+    retention: "limits",
+    discard: "new",
+    deny_delete: true,
+    allow_direct: true,
+    num_replicas: replicas,
+    metadata: { perpdExchangeId: exchangeId, perpdMode: mode },
+  });
   checkStream(config, settings);
-  return isNew;
+  return true;
+}
+
+/** Null if there is none of this name. */
+async function findStream(manager: Manager, stream: string): Promise<StreamConfig | null> {
+  try {
+    return (await manager.streams.info(stream)).config;
+  } catch (error) {
+    if ((error as JetStreamApiError).code === STREAM_NOT_FOUND) return null;
+    throw error;
+  }
 }
 
 function checkStream(config: StreamConfig, { stream, exchangeId, mode }: ServerSettings): void {
   const { perpdExchangeId, perpdMode } = config.metadata ?? {};
-  if (perpdExchangeId === undefined)
-    throw new StreamFault(`the stream ${stream} exists and was not made by perpd; set replicateStream to another name`);
-  if (perpdExchangeId !== exchangeId)
-    throw new StreamFault(
-      `the stream ${stream} holds the log of the exchange ${perpdExchangeId}, and this folder belongs to ${exchangeId}; set replicateStream to another name, or restore a backup of that exchange`,
-    );
+  if (perpdExchangeId !== exchangeId) refuseExchange(config, stream, `this folder belongs to ${exchangeId}`);
   if (perpdMode !== mode)
     throw new StreamFault(`the stream ${stream} is replicated in mode ${perpdMode}; set replicateMode to it`);
   if (config.storage !== "file" || config.discard !== "new" || !config.deny_delete)
     throw new StreamFault(`the stream ${stream} must have file storage, discard new and deny delete`);
+}
+
+function refuseExchange({ metadata }: StreamConfig, stream: string, ours: string): never {
+  const { perpdExchangeId } = metadata ?? {};
+  throw new StreamFault(
+    perpdExchangeId === undefined
+      ? `the stream ${stream} exists and was not made by perpd; set replicateStream to another name`
+      : `the stream ${stream} holds the log of the exchange ${perpdExchangeId}, and ${ours}; set replicateStream to another name, or restore a backup of that exchange`,
+  );
 }
 
 /** Rejects with UnknownOutcomeError if the server does not answer as it should. */

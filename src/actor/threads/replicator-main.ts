@@ -7,7 +7,8 @@ import { type CutTail, reconcile } from "../../replication/reconcile.ts";
 import { readMarker, writeMarker } from "../../replication/replication-marker.ts";
 import { LEASE_VALID_MS, type LocalSide, Replicator } from "../../replication/replicator.ts";
 import { requireSyncLater } from "../../replication/server-sync.ts";
-import { type LeaseEntry, type StandbyNote, UnknownOutcomeError } from "../../replication/stream.ts";
+import type { LeaseEntry, StandbyNote } from "../../replication/stream.ts";
+import { untilAnswered } from "../../replication/until-answered.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
 import { AT_ACTOR_ID, AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
@@ -48,10 +49,6 @@ export type ReplicatorMessage =
 
 const WAIT_MS = 250;
 const NOTE_INTERVAL_MS = 1000;
-const START_RETRY_MS = 20;
-const MAX_START_RETRY_MS = 1000;
-/** A server's replica that lags behind may not answer the first reads. That is not worth a word. */
-const QUIET_RETRY_MS = 200;
 
 /** Milliseconds of a clock that nobody sets and that all threads share. */
 const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
@@ -121,18 +118,6 @@ function exchangeNotes(
     if (control.isFollowing) server.announce({ id, url, sequence: control.durable });
   }, NOTE_INTERVAL_MS);
   return () => clearInterval(timer);
-}
-
-/** A server that starts at the same time, or that another one must be asked for, is waited for. */
-async function untilAnswered<T>(work: () => Promise<T>, onSilence: (reason: string) => void): Promise<T> {
-  for (let retryMs = START_RETRY_MS; ; retryMs = Math.min(2 * retryMs, MAX_START_RETRY_MS))
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof UnknownOutcomeError)) throw error;
-      if (retryMs > QUIET_RETRY_MS) onSilence(error.message);
-      await sleep(retryMs);
-    }
 }
 
 class JournalSide implements LocalSide {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -445,33 +445,48 @@ test(
 );
 
 test("the stream of another exchange is refused, and nothing is written", options, async () => {
-  const failed = await startAndFail({ environment: environment() });
+  const failed = await startAndFail({ dataFolder: data("new"), environment: environment() });
   assert.equal(failed.code, 1);
-  assert.match(failed.output, /the stream perpd holds the log of the exchange .*set replicateStream to another name/);
+  assert.match(
+    failed.output,
+    /the stream perpd holds the log of the exchange .*this folder holds no exchange; set replicateStream to another name/,
+  );
+  assert.equal(existsSync(data("new")), false);
 });
 
-test("a server that answers before its disk has the data is refused, unless told otherwise", options, async () => {
-  const lax = new Nats({ isSync: false, password: "right" });
-  await lax.start();
-  try {
-    const url = lax.url.replace("//", "//perpd:right@");
-    const refused = await startAndFail({
-      environment: { PERPD_REPLICATE: url, PERPD_REPLICATE_MONITORS: lax.monitor },
-    });
-    assert.equal(refused.code, 1);
-    assert.match(refused.output, /sync_interval: always/);
-    const unproven = await startAndFail({ environment: { PERPD_REPLICATE: url } });
-    assert.match(unproven.output, /set replicateMonitors/);
-    const wrong = await startAndFail({
-      environment: { PERPD_REPLICATE: lax.url.replace("//", "//perpd:wrong@"), PERPD_REPLICATE_MONITORS: lax.monitor },
-      flags: ["--replicate-unsafe", "on"],
-    });
-    assert.match(wrong.output, /cannot connect to NATS at nats:\/\/127\.0\.0\.1:\d+: .*credentials/i);
-    assert.ok(!wrong.output.includes("wrong@"));
-  } finally {
-    await lax.dispose();
-  }
-});
+test(
+  "a server that answers before its disk has the data is refused, unless told otherwise, and nothing is written",
+  options,
+  async () => {
+    const lax = new Nats({ isSync: false, password: "right" });
+    await lax.start();
+    try {
+      const url = lax.url.replace("//", "//perpd:right@");
+      const dataFolder = data("new");
+      const refused = await startAndFail({
+        dataFolder,
+        environment: { PERPD_REPLICATE: url, PERPD_REPLICATE_MONITORS: lax.monitor },
+      });
+      assert.equal(refused.code, 1);
+      assert.match(refused.output, /sync_interval: always/);
+      const unproven = await startAndFail({ dataFolder, environment: { PERPD_REPLICATE: url } });
+      assert.match(unproven.output, /set replicateMonitors/);
+      const wrong = await startAndFail({
+        dataFolder,
+        environment: {
+          PERPD_REPLICATE: lax.url.replace("//", "//perpd:wrong@"),
+          PERPD_REPLICATE_MONITORS: lax.monitor,
+        },
+        flags: ["--replicate-unsafe", "on"],
+      });
+      assert.match(wrong.output, /cannot connect to NATS at nats:\/\/127\.0\.0\.1:\d+: .*credentials/i);
+      assert.ok(!wrong.output.includes("wrong@"));
+      assert.equal(existsSync(dataFolder), false);
+    } finally {
+      await lax.dispose();
+    }
+  },
+);
 
 test("a stream that lost acknowledged transactions stops a start, and is named", options, async () => {
   await first.stop();
