@@ -1,10 +1,9 @@
-import { computed, effect } from "@preact/signals";
+import { computed, effect, untracked } from "@preact/signals";
 import { CandlestickSeries, createChart, HistogramSeries, type IChartApi, type ISeriesApi } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
 import { forgetPaint, paintNext } from "../state/frame.ts";
 import { instrument, symbol } from "../state/markets.ts";
 import { isCalm, look, settings } from "../state/settings.ts";
-import { text } from "../text/catalogue.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { timeZone } from "../text/format.ts";
 import { Candles, firstInterval, type Interval } from "./candles.ts";
@@ -22,7 +21,7 @@ import {
 import { Crosshair } from "./crosshair.ts";
 import { FillMarks } from "./fill-marks.ts";
 import { ChartLines } from "./lines.ts";
-import type { Studies } from "./studies.ts";
+import { Studies } from "./studies.ts";
 import { applyTheme, formats, priceFormat, themeColor } from "./theme.ts";
 import { timeOf } from "./times.ts";
 
@@ -190,17 +189,8 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
   });
   const stopStudies = effect(() => {
     if (!hasStudies.value) return;
-    let isOver = false;
-    import("./studies.ts").then(
-      (module) => {
-        if (!isOver) studies = new module.Studies(chart, name, interval, source.all);
-      },
-      () => {
-        fault.value = text.notLoaded;
-      },
-    );
+    studies = untracked(() => new Studies(chart, name, interval, source.all));
     return () => {
-      isOver = true;
       studies?.close();
       studies = null;
     };

@@ -2,17 +2,16 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { set, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
+import { CandleTable } from "./candle-table.tsx";
 import { INTERVALS, type Interval } from "./candles.ts";
 import { fault, isLoading, orderMenu, shownInterval } from "./chart-state.ts";
-import { Lazy } from "./lazy.tsx";
+import { IndicatorMenu } from "./indicator-menu.tsx";
 import { Legends } from "./legend.tsx";
 import { OrderButton, OrderMenu } from "./order-menu.tsx";
 
 const FAVOURITES: readonly Interval[] = ["1s", "1m", "5m", "15m", "1h", "4h", "1d"];
 
 const isMenuOpen = signal(false);
-const readTable = () => import("./candle-table.tsx").then(({ CandleTable }) => CandleTable);
-const readMenu = () => import("./indicator-menu.tsx").then(({ IndicatorMenu }) => IndicatorMenu);
 
 export function PriceChart() {
   const host = useRef<HTMLDivElement>(null);
@@ -54,7 +53,7 @@ export function PriceChart() {
           <OrderButton />
         </div>
         {orderMenu.value !== null && <OrderMenu onClose={() => host.current?.focus()} />}
-        {showsTable && <Lazy read={readTable} with={{}} />}
+        {showsTable && <CandleTable />}
         {(isLoading.value || fault.value !== null) && (
           <p class="chart-note" role="status">
             {fault.value ?? text.loadingCandles}
@@ -62,12 +61,9 @@ export function PriceChart() {
         )}
       </div>
       {isMenuOpen.value && (
-        <Lazy
-          read={readMenu}
-          with={{
-            onClose: () => {
-              isMenuOpen.value = false;
-            },
+        <IndicatorMenu
+          onClose={() => {
+            isMenuOpen.value = false;
           }}
         />
       )}

@@ -13,7 +13,7 @@ import { Overlays } from "./overlays.ts";
 import { lineOptions, priceFormat, themeColor } from "./theme.ts";
 import { timeOf } from "./times.ts";
 
-/** Indicators as lines over the candles and in panes below them. Loaded when one, or an overlay, is shown. */
+/** Indicators as lines over the candles and in panes below them. */
 
 type Place = "PRICES" | "VOLUMES" | "PANE";
 

@@ -2,9 +2,9 @@ import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { account, openOrders, positions } from "../state/account.ts";
 import { text } from "../text/catalogue.ts";
+import { Equity } from "./equity.tsx";
 import { FILLS } from "./fills.tsx";
 import { History, type HistoryList } from "./history.tsx";
-import { lazily } from "./lazy.tsx";
 import { FUNDING_HISTORY, LEDGER_LIST, TRANSFER_LIST } from "./money.tsx";
 import { OpenOrders, ORDER_HISTORY } from "./orders.tsx";
 import { Positions } from "./positions.tsx";
@@ -33,11 +33,7 @@ export const TABS: readonly Tab[] = [
   historyTab(FUNDING_HISTORY),
   historyTab(TRANSFER_LIST),
   historyTab(LEDGER_LIST),
-  {
-    id: "equity",
-    title: text.equityChart.title,
-    Panel: lazily(async () => (await import("./equity.tsx")).Equity),
-  },
+  { id: "equity", title: text.equityChart.title, Panel: Equity },
 ];
 
 /** The id of a tab. */
