@@ -1,7 +1,13 @@
+import { readdirSync } from "node:fs";
+import { constants, getPriority, setPriority } from "node:os";
 import { setFlagsFromString } from "node:v8";
 
-/** Sets V8 flags for all threads of the process. Call it before any of them is busy. */
+/** Above that of all other threads: a tenth of their weight. */
+const HELPER_NICENESS = 10;
+
+/** Sets V8 up for all threads of the process. Call it before any of them is busy, and before there are worker threads. */
 export function tuneV8(): void {
+  lowerHelpers();
   // Each thread collects its young generation by itself, in about a millisecond. By default V8 uses helper threads and
   // waits for them. When all processors are busy that takes several milliseconds, and every client waits for the gateway.
   setFlagsFromString("--no-parallel-scavenge");
@@ -19,4 +25,20 @@ export function tuneV8(): void {
   // for the first time; afterwards it allows only one and a half times. At 100,000 orders a second every client would then
   // wait some ten milliseconds every two or three seconds.
   setFlagsFromString("--heap-growing-percent=300");
+}
+
+/**
+ * V8's helper threads compile and collect garbage for all threads. When all processors are busy, four of them would keep an
+ * order waiting for a time slice each, of some milliseconds. Linux has a priority for each thread; elsewhere it would be that of
+ * the process.
+ */
+function lowerHelpers(): void {
+  if (process.platform !== "linux") return;
+  try {
+    const niceness = Math.min(getPriority() + HELPER_NICENESS, constants.priority.PRIORITY_LOW);
+    for (const thread of readdirSync("/proc/self/task"))
+      if (Number(thread) !== process.pid) setPriority(Number(thread), niceness);
+  } catch {
+    // A container may forbid it. Then they keep the priority of all others.
+  }
 }

@@ -17,7 +17,7 @@ const sleep = (): void => {
 };
 
 /**
- * Sleeps briefly within long work that nobody waits for, while orders are on their way. When all processors are busy, a
+ * Sleeps briefly within long work that no order waits for, while orders are on their way. When all processors are busy, a
  * scheduler would otherwise let the thread work for milliseconds before a thread that an order needs.
  */
 export class CooperativeYield {

@@ -74,15 +74,18 @@ export async function runStore(task: StoreTask): Promise<void> {
     hasRoom: () => disk.isEnough(),
     cooperativeYield: new CooperativeYield(control),
   });
+  const now = (): number => performance.now();
   while (control.phase < STOP_STORE) {
+    const beganAt = now();
     if (worker.step()) continue;
+    worker.rest(doorbell, now() - beganAt, now);
     doorbell.prepareSleep();
     if (worker.maySleep && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
     doorbell.cancelSleep();
     // lmdb-js leaves timers behind that only the event loop clears.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  worker.finish(() => performance.now());
+  worker.finish(now);
   indexer.close();
   database.close();
   task.port.close();

@@ -1,6 +1,6 @@
 import type { Indexer } from "../../store/indexer/indexer.ts";
 import type { Doorbell, RingConsumer } from "../../wire/ring.ts";
-import type { Control } from "./control.ts";
+import { type Control, STOP_STORE } from "./control.ts";
 import type { CooperativeYield } from "./cooperative-yield.ts";
 
 /** Half of what a stop may take. */
@@ -55,9 +55,23 @@ export class StoreWorker {
    * and the journal would hold up every transaction until the step ends.
    */
   yieldNow(): void {
-    const { indexer, frontDoorbell, cooperativeYield } = this.options;
+    const { indexer, cooperativeYield } = this.options;
     this.receiveSnapshots();
-    if (!frontDoorbell.isSleeping) cooperativeYield?.yieldIfDue(indexer.indexedSequence);
+    cooperativeYield?.yieldIfDue(indexer.indexedSequence);
+  }
+
+  /**
+   * Sleeps for so long even if clients wait for the index, who ring this doorbell. Call it after a step with the time that the
+   * step took: the log has the disk and the processor to itself for half of the time, however many read. `now` is as in finish().
+   */
+  rest(doorbell: Doorbell, ms: number, now: () => number): void {
+    const { control } = this.options;
+    const until = now() + ms;
+    for (let leftMs = ms; leftMs > 0 && control.phase < STOP_STORE; leftMs = until - now()) {
+      doorbell.prepareSleep();
+      this.receiveSnapshots();
+      doorbell.wait(leftMs);
+    }
   }
 
   /** Whether nobody has begun to wait since the last step. Ask between Doorbell.prepareSleep() and wait(). */

@@ -121,6 +121,38 @@ test("snapshots that arrive during a long step find room in the ring", () => {
   assert.equal(store.maySleep, false, "the last record is left for the next step");
 });
 
+test("the store rests for as long as it worked, however often clients ring, and until a stop", () => {
+  const RING_EVERY_MS = 8;
+  /** The times at which it slept, and how many records it had received by then. */
+  const restOf = (ms: number, stopAtMs = Number.POSITIVE_INFINITY): { waits: number[]; records: number } => {
+    const storeRing = allocateRing(RING_BYTES);
+    const producer = new RingProducer(storeRing, new Doorbell());
+    const control = new Control();
+    let records = 0;
+    const store = new StoreWorker({
+      ...{ control, input: new RingConsumer(storeRing), frontDoorbell: new Doorbell() },
+      indexer: { onSnapshotRecord: () => records++ } as unknown as Indexer,
+    });
+    let nowMs = 1000;
+    const waits: number[] = [];
+    class Rung extends Doorbell {
+      override wait(timeoutMs: number): void {
+        waits.push(timeoutMs);
+        nowMs += Math.min(timeoutMs, RING_EVERY_MS);
+        if (nowMs - 1000 >= stopAtMs) control.phase = STOP_STORE;
+        assert.ok(producer.reserve(1000) >= 0, "the ring of snapshots is full");
+        producer.commit(1000);
+      }
+    }
+    store.rest(new Rung(), ms, () => nowMs);
+    return { waits, records };
+  };
+  assert.deepEqual(restOf(0), { waits: [], records: 0 });
+  assert.deepEqual(restOf(20), { waits: [20, 12, 4], records: 2 });
+  assert.deepEqual(restOf(100).records, 12);
+  assert.deepEqual(restOf(100, 10).waits, [100, 92]);
+});
+
 test("a stop finishes a short backlog and leaves the rest of a long one to the next start", () => {
   const STEPS = 1000;
   const stepsWithin = (stepMs: number): number => {
