@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { forgetWithAccount } from "../state/account.ts";
 import { armCancelAfter, cancelLeftMs, cancelSwitch, disarmCancelAfter } from "../state/cancel-after.ts";
 import { text } from "../text/catalogue.ts";
 import { countdown } from "../text/format.ts";
@@ -8,8 +9,14 @@ import { countdown } from "../text/format.ts";
 const SECOND_MS = 1000;
 const TIMEOUTS_MS = [10, 30, 60, 300, 900, 3600, 86_400].map((seconds) => seconds * SECOND_MS);
 
-const timeoutMs = signal(60 * SECOND_MS);
+const DEFAULT_MS = 60 * SECOND_MS;
+const timeoutMs = signal(DEFAULT_MS);
 const isRenewed = signal(false);
+
+forgetWithAccount(() => {
+  timeoutMs.value = DEFAULT_MS;
+  isRenewed.value = false;
+});
 
 export function CancelAfter() {
   const now = cancelSwitch.value;

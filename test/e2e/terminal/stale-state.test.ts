@@ -248,12 +248,16 @@ test("no dialog of an account outlasts its session", options, async () => {
   tab.assertClean();
 });
 
-test("hotkeys, the order and the filters of an account do not outlast its session", options, async () => {
+test("hotkeys, the order, the filters and the choices of the switch do not outlast a session", options, async () => {
   const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
   await button("Hotkeys disarmed").click();
   await form().getByRole("button", { name: "Market", exact: true }).click();
   await form().getByText("Sell / Short", { exact: true }).click();
   await field("Size").fill("0.02");
+  await openTable("Open orders");
+  const switchGroup = page.getByRole("group", { name: "Cancel-after switch" });
+  await switchGroup.getByRole("combobox").selectOption("10 s");
+  await switchGroup.getByRole("checkbox").check();
   await openTable("Order history");
   await page.getByLabel("Kind", { exact: true }).selectOption("Canceled");
   await button(/^Account 0x/).click();
@@ -265,6 +269,9 @@ test("hotkeys, the order and the filters of an account do not outlast its sessio
   await region("Account").getByRole("button", { name: "Connect Own" }).click();
   await shows(page.getByText("Live", { exact: true }));
   assert.equal(await page.getByLabel("Kind", { exact: true }).inputValue(), "");
+  await openTable("Open orders");
+  assert.equal(await switchGroup.getByRole("combobox").inputValue(), "60000");
+  assert.equal(await switchGroup.getByRole("checkbox").isChecked(), false);
   assert.equal(await field("Price").inputValue(), "61000");
   assert.ok(await form().getByRole("radio", { name: "Buy / Long" }).isChecked());
   await field("Price").fill("");
