@@ -78,7 +78,7 @@ export async function runStore(task: StoreTask): Promise<void> {
   while (control.phase < STOP_STORE) {
     const beganAt = now();
     if (worker.step()) continue;
-    worker.rest(doorbell, now() - beganAt, now);
+    worker.rest(doorbell, Math.min(now() - beganAt, STORE_WAIT_MS), now);
     doorbell.prepareSleep();
     if (worker.maySleep && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
     doorbell.cancelSleep();

@@ -62,7 +62,7 @@ export class StoreWorker {
 
   /**
    * Sleeps for so long even if clients wait for the index, who ring this doorbell. Call it after a step with the time that the
-   * step took: the log has the disk and the processor to itself for half of the time, however many read. `now` is as in finish().
+   * step took: then the log has the disk and the processor to itself for half of the time. `now` is as in finish().
    */
   rest(doorbell: Doorbell, ms: number, now: () => number): void {
     const { control } = this.options;
