@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import type { Audit, Replication } from "../../../src/client/types.ts";
 import { freePort, Nats } from "../../e2e/replication/nats-server.ts";
 import { TcpProxy } from "../../e2e/replication/tcp-proxy.ts";
 import { Api } from "../../e2e/support/api.ts";
+import { removeFolder } from "../../e2e/support/remove-folder.ts";
 import { OPERATOR_TOKEN, TestServer } from "../../e2e/support/server.ts";
 import { until } from "../../e2e/support/wait.ts";
 
@@ -100,7 +101,7 @@ export class FailoverCluster {
       network.close();
     }
     await this.nats.dispose();
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    await removeFolder(this.folder);
   }
 
   private settings(environment: Record<string, string>): Record<string, string> {

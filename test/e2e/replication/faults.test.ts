@@ -10,6 +10,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Replication } from "../../../src/client/types.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { startAndFail, TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
@@ -73,7 +74,7 @@ after(async () => {
   await standby?.dispose();
   await connection?.close();
   await nats?.dispose();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  await removeFolder(folder);
 });
 
 test("a lease that is damaged or deleted, with all of its bucket too, does not end the exchange", options, async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { PerpdClient } from "../../../src/client/client.ts";
 import type { Fill, KlineList, NewOrder, OrderBook, Page, PublicTrade } from "../../../src/client/types.ts";
 import { Api } from "../support/api.ts";
 import { Follower } from "../support/follower.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { OPERATOR_TOKEN, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
@@ -109,7 +110,7 @@ after(async () => {
   follower?.stream.close();
   for (const server of [gateway, second, leader, standby]) await server?.dispose();
   await nats?.dispose();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  await removeFolder(folder);
 });
 
 test(

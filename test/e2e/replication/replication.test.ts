@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,6 +10,7 @@ import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Health, PlacedOrder, Replication } from "../../../src/client/types.ts";
 import { Follower } from "../support/follower.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { OPERATOR_TOKEN, startAndFail, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
@@ -79,7 +80,7 @@ after(async () => {
   await second?.dispose();
   proxy?.close();
   await nats?.dispose();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  await removeFolder(folder);
 });
 
 /** Orders, trades and cancels at the leader, until stop(). */

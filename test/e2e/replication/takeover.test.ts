@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,6 +10,7 @@ import { takeSeed } from "../../core/support/seed.ts";
 import type { Api } from "../support/api.ts";
 import { KeyHolder, openKey } from "../support/keys.ts";
 import { Random } from "../support/random.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { pause, until } from "../support/wait.ts";
@@ -150,7 +151,7 @@ after(async () => {
   await first?.server.dispose();
   await second?.server.dispose();
   await nats?.dispose();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  await removeFolder(folder);
 });
 
 /** Small accounts take positions of twenty times their money. */

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
 import type { InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { until } from "./wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
@@ -161,8 +162,7 @@ export class TestServer {
   /** Kills the server if it runs and removes its data folder. */
   async dispose(): Promise<void> {
     await this.kill();
-    // The process that checks the past in the background ends a moment after the killed server, and writes LMDB's lock file.
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    await removeFolder(this.folder);
   }
 }
 
