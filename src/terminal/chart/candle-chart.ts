@@ -156,13 +156,16 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
   const show = (): void => {
     candles.value = { all: source.all, loadOlder: () => source.loadOlder() };
   };
-  const paint = (): void => {
+  const addChanged = (): void => {
     for (const candle of changed.values()) {
       prices.update(priceOf(candle));
       volumes.update(volumeOf(candle));
       studies?.update(candle);
     }
     changed.clear();
+  };
+  const paint = (): void => {
+    addChanged();
     show();
   };
   const source: Candles = new Candles(name, interval, "LAST", {
@@ -198,6 +201,8 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
   // Each volume bar has its own colour, unlike the candles.
   const stopColors = effect(() => {
     void look.value;
+    // A series takes no candle that is older than its last one.
+    untracked(addChanged);
     volumes.setData(source.all.map(volumeOf));
   });
   const onRange = (range: { from: number } | null): void => {

@@ -84,8 +84,8 @@ class Overlay {
 
   private readonly paint = (): void => {
     const from = Math.max(this.shownUntil, this.prices[0]?.openTime ?? 0);
-    // An update has the newest candle, and before it the one that has ended.
-    for (const candle of this.candles.all.slice(-2)) {
+    // A page that was hidden has more than one new candle to show.
+    for (const candle of this.candles.all.slice(Math.max(0, indexAt(this.candles.all, from)))) {
       if (candle.openTime < from) continue;
       this.series.update({ time: timeOf(candle), value: Number(candle.close) });
       this.shownUntil = candle.openTime;

@@ -7,8 +7,7 @@ import type { Audit, Replication } from "../../../src/client/types.ts";
 import { freePort, Nats } from "../../e2e/replication/nats-server.ts";
 import { TcpProxy } from "../../e2e/replication/tcp-proxy.ts";
 import { Api } from "../../e2e/support/api.ts";
-import { removeFolder } from "../../e2e/support/remove-folder.ts";
-import { OPERATOR_TOKEN, TestServer } from "../../e2e/support/server.ts";
+import { OPERATOR_TOKEN, removeFolder, TestServer } from "../../e2e/support/server.ts";
 import { until } from "../../e2e/support/wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
 import type { InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
-import { removeFolder } from "./remove-folder.ts";
 import { until } from "./wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
@@ -176,6 +176,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
   return server;
 }
+
+/**
+ * Removes a folder of servers that may have been killed. The process that checks the past in the background ends a moment after
+ * its server, and writes LMDB's lock file. rm() looks for new files whenever it tries again; rmSync() of Node 20 does not.
+ */
+export const removeFolder = (path: string): Promise<void> =>
+  rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 
 /** Starts a server that must fail; resolves with its exit and output. */
 export async function startAndFail(options: ServerOptions): Promise<Exit & { output: string }> {

@@ -5,7 +5,7 @@ import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader } from "../support/trader.ts";
-import { until } from "../support/wait.ts";
+import { pause, until } from "../support/wait.ts";
 
 /** The chart: indicators, other prices, orders on it and from it, own fills, and its table. By role and accessible name. */
 
@@ -333,5 +333,34 @@ test("own fills are marked on the chart, and written in its table", options, asy
   await until("a mark of the fill", async () => (await picture()) !== without);
   await showFills(false);
   await until("no mark of the fill", async () => (await picture()) === without);
+  tab.assertClean();
+});
+
+test("a chart that could not draw while its colours changed goes on", options, async () => {
+  const trader = await openTrader(server, "1000000");
+  await press("1s");
+  await trader.market("BUY", "0.01");
+  await chart().getByText("Loading candles").waitFor({ state: "hidden" });
+  await page.evaluate(`{
+    globalThis.held = [];
+    globalThis.drawNext = globalThis.requestAnimationFrame;
+    globalThis.requestAnimationFrame = (draw) => globalThis.held.push(draw);
+  }`);
+  for (let i = 0; i < 3; i++) {
+    await trader.market("BUY", "0.01");
+    await pause(1100);
+  }
+  // As another tab of the same browser does it.
+  await page.evaluate(`{
+    const settings = JSON.parse(localStorage["perpd.settings"]);
+    localStorage["perpd.settings"] = JSON.stringify({ ...settings, theme: "light" });
+    dispatchEvent(new StorageEvent("storage", { key: "perpd.settings", storageArea: localStorage }));
+  }`);
+  await page.locator("html[data-theme=light]").waitFor({ state: "attached" });
+  await page.evaluate(`{
+    globalThis.requestAnimationFrame = globalThis.drawNext;
+    for (const draw of globalThis.held) globalThis.drawNext(draw);
+  }`);
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   tab.assertClean();
 });
