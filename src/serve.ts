@@ -71,7 +71,7 @@ async function start(
   await probePort(config.host, config.port);
   if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
   const onStreamSilence = silenceLog(log);
-  await withRecoveryAdvice(requireOwnStream)({ config, onStreamSilence });
+  await withRecoveryAdvice(refuseForeignStream)({ config, onStreamSilence });
   const lockError = await lockDataFolder(config.data, "give another --data");
   if (lockError !== null)
     log.warn(
@@ -137,12 +137,17 @@ function requireSeed({ role, data }: Config): void {
     );
 }
 
+interface NewExchange {
+  config: Config;
+  onStreamSilence: (reason: string) => void;
+}
+
 /** Throws if a new exchange would be replicated in the stream of another one. Waits while no server answers. */
-async function requireOwnStream(of: { config: Config; onStreamSilence: (reason: string) => void }): Promise<void> {
-  const { data, replication } = of.config;
+async function refuseForeignStream({ config, onStreamSilence }: NewExchange): Promise<void> {
+  const { data, replication } = config;
   if (replication === null || readGenesis(data) !== null) return;
   const { requireNoStream } = await import("./replication/nats.ts");
-  await untilAnswered(() => requireNoStream(replication), of.onStreamSilence);
+  await untilAnswered(() => requireNoStream(replication), onStreamSilence);
 }
 
 /** The log says at most this often that the stream does not answer. */

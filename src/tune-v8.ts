@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
 import { setFlagsFromString } from "node:v8";
 
-/** Above that of all other threads: a tenth of their weight. */
+/** Above that of the other threads: it leaves a tenth of their weight. */
 const HELPER_NICENESS = 10;
 
 /** Sets V8 up for all threads of the process. Call it before any of them is busy, and before there are worker threads. */
@@ -29,8 +29,8 @@ export function tuneV8(): void {
 
 /**
  * V8's helper threads compile and collect garbage for all threads. When all processors are busy, four of them would keep an
- * order waiting for a time slice each, of some milliseconds. Linux has a priority for each thread; elsewhere it would be that of
- * the process.
+ * order waiting for a time slice each, of some milliseconds. The threads that read files for Node are among them; no order waits
+ * for those. Linux has a priority for each thread; elsewhere it would be that of the process.
  */
 function lowerHelpers(): void {
   if (process.platform !== "linux") return;

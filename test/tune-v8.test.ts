@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 
-const TUNE_V8 = new URL("../src/tune-v8.js", import.meta.url);
+const TUNE_V8 = new URL("../src/tune-v8.js", import.meta.url).href;
 
 /** Prints the niceness of the main thread, of a worker thread and of all others, each relative to that of this process. */
 const PRINT_NICENESS = `
-  import { readdirSync, readFileSync } from "node:fs";
+  import { readdirSync } from "node:fs";
   import { getPriority } from "node:os";
   import { Worker } from "node:worker_threads";
-  import { tuneV8 } from "${pathToFileURL(TUNE_V8.pathname)}";
+  import { tuneV8 } from "${TUNE_V8}";
   const before = getPriority();
   const helpers = readdirSync("/proc/self/task").filter((thread) => Number(thread) !== process.pid);
   tuneV8();

@@ -53,8 +53,8 @@ interface MakerBudget {
 
 /**
  * Maker solvency: decides whether a resting order can bear its fill. A maker that cannot does not trade. Otherwise two
- * accounts of one owner could trade far from the mark and let the insurance fund pay the loss (dYdX v4 drops makers that
- * fail the check at the match).
+ * accounts of one owner could trade far from the mark and let the insurance fund pay the loss. dYdX v4 drops makers that
+ * fail the check at the match.
  *
  * A maker's margin was reserved when its order came to rest. Since then the mark may have moved, or the account lost money;
  * reduce-only orders reserved none. So makers far from the mark, and makers that may lack margin, get a budget, which lasts

@@ -71,8 +71,9 @@ export const withdrawRoute = (context: Context): Route =>
     access: "WITHDRAW",
     summary: "Withdraw to an address",
     description:
-      "Refused with SYMBOL_HALTED, STALE_PRICE or PRICE_PENDING while the account uses margin in a symbol that is halted " +
-      "(REDUCE_ONLY or stricter), or whose index price is too old or waits for confirmation. A cross position and orders in the book use margin. " +
+      "Refused while the account uses margin in a symbol that takes no new risk: with SYMBOL_HALTED if it is halted " +
+      "(REDUCE_ONLY or stricter), with STALE_PRICE if its index price is too old, with PRICE_PENDING if that waits for " +
+      "confirmation. A cross position and orders in the book use margin. " +
       "details.symbol names the symbol. details.retryAfterMs and the header Retry-After say when it is looked at again: at the " +
       "end of the halt, or after the next index price. They are left out when an operator must end the halt.\n\n" +
       "Refused with WITHDRAWALS_GATED while the exchange might not be able to pay everybody. It is looked at again every second.",

@@ -200,8 +200,8 @@ export const batchOrdersRoute = (context: Context): Route =>
       "nothing and does not stop the others. The answer is 200 in any case, so check each result. An item sees the effects " +
       "of the items before it and may use the margin that they have released: cancel an order first, then place its " +
       "replacement. Conditional orders that the batch triggers run after it.\n\n" +
-      "An item that is wrong by itself (a bad field, a price off the tick, an orderId of another symbol) makes the whole " +
-      "request fail with a 400 that names the item; nothing is done. After the items have met about 2500 orders, further " +
+      "An item may be wrong by itself: a bad field, a price off the tick, an orderId of another symbol. Then the whole " +
+      "request fails with a 400 that names the item, and nothing is done. After the items have met about 2500 orders, further " +
       "placements and amendments get BATCH_TOO_LONG; cancels still run.\n\n" +
       "Each item costs one token, from the ORDER budget, or from CANCEL when all items are cancels.",
     body: BatchBody,

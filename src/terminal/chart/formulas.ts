@@ -309,8 +309,12 @@ export class Run {
     for (const bar of bars) this.take(bar);
   }
 
-  /** A candle that is newer than all others, or a change of the newest one. Returns its values. */
-  take(bar: Bar): Values {
+  /**
+   * A candle that is newer than all others, or a change of the newest one. Returns its values; undefined for an older one,
+   * which counts already.
+   */
+  take(bar: Bar): Values | undefined {
+    if (this.newest !== null && bar.openTime < this.newest.openTime) return undefined;
     const isNew = this.newest === null || bar.openTime > this.newest.openTime;
     if (isNew && this.newest !== null) this.formula.close(this.newest);
     this.newest = bar;

@@ -60,8 +60,6 @@ class Study {
   private readonly chart: IChartApi;
   private readonly series: AnySeries[] = [];
   private run: Run | null = null;
-  /** The newest candle that load() had. */
-  private loadedThrough = 0;
 
   constructor(chart: IChartApi, id: IndicatorId, pane: number) {
     this.chart = chart;
@@ -86,14 +84,11 @@ class Study {
   load(candles: readonly Kline[], earlier: Traded | null): void {
     const run = new Run(formulaOf(this.id, settings.peek().indicatorValues[this.id], earlier), candles.map(barOf));
     this.run = run;
-    this.loadedThrough = candles.at(-1)?.openTime ?? 0;
     for (const [line, series] of this.series.entries())
       series.setData(candles.map((candle, index) => this.pointOf(candle, line, run.rows[index] ?? [])));
   }
 
   update(candle: Kline): void {
-    // It was loaded since, with this candle and newer ones.
-    if (candle.openTime < this.loadedThrough) return;
     const values = this.run?.take(barOf(candle));
     if (values === undefined) return;
     for (const [line, series] of this.series.entries()) series.update(this.pointOf(candle, line, values));
