@@ -17,7 +17,7 @@ import { isBeyond } from "../formulas/mark-limits.ts";
 import { refuseDisplayQuantity } from "../matching/iceberg.ts";
 import { crosses } from "../matching/matching.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
-import { preview } from "../matching/preview.ts";
+import { preview, takesHiddenLots } from "../matching/preview.ts";
 import { matchPrice } from "../matching/price-match.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
@@ -25,7 +25,7 @@ import type { AmendOrder } from "../protocol/commands.ts";
 import { OrderAmended } from "../protocol/events.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import type { AttachedLegs, LegChanges } from "../protocol/payloads.ts";
-import { refuseEnded, refuseLate, refuses } from "../protocol/refusals.ts";
+import { type RefusalCode, type RefusalDetails, refuseEnded, refuseLate, refuses } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { amendedLegs, isLegReached, legCount, refuseLegs } from "./attached-orders.ts";
 import { refuseTooManyConditional } from "./conditional-placement.ts";
@@ -262,14 +262,42 @@ export class Amendment {
     if (!plan.isReduceOnly && checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, replacedLots))
       return true;
     const unsettled = margin.unsettledLoss(row, isBuy);
-    if (unsettled !== null) return refuses(transaction, "LOSS_NOT_SETTLED", "price", unsettled);
+    if (unsettled !== null)
+      return this.refuseFills(slot, remainingLots, transaction, "LOSS_NOT_SETTLED", "price", unsettled);
     if (!plan.isReduceOnly) {
       margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
-      if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+      if (shortfall !== null)
+        return this.refuseFills(slot, remainingLots, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
     const shortfall = margin.reserveClosingLoss(row, isBuy);
-    return shortfall !== null && refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    if (shortfall === null) return false;
+    return this.refuseFills(slot, remainingLots, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+  }
+
+  /** Refuses an order for its expected fills. The figures are left out if they count lots that an iceberg hides. */
+  private refuseFills(
+    slot: number,
+    remainingLots: QuantityLots,
+    transaction: Transaction,
+    code: RefusalCode,
+    field: string,
+    details: RefusalDetails,
+  ): true {
+    const { orders } = this.state;
+    const { row, limitTicks } = this.checks.plan;
+    const selfTradePrevention = orders.selfTradePrevention(slot);
+    const { expected } = this.margin;
+    const isHidden = takesHiddenLots(
+      this.state,
+      row,
+      orders.side(slot),
+      limitTicks,
+      remainingLots,
+      selfTradePrevention,
+      expected,
+    );
+    return refuses(transaction, code, field, isHidden ? null : details);
   }
 
   private emit(

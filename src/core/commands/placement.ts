@@ -3,12 +3,12 @@ import { applyOrderExtended, applyOrderPlaced } from "../apply/order-events.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import { expiryReason } from "../matching/matching.ts";
-import { exceedsTransaction, preview } from "../matching/preview.ts";
+import { exceedsTransaction, preview, takesHiddenLots } from "../matching/preview.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { PlaceExtended, PlaceOrder } from "../protocol/commands.ts";
 import * as events from "../protocol/events.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import { refuses } from "../protocol/refusals.ts";
+import { type RefusalCode, type RefusalDetails, refuses } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { beginDryRun, type DryRun, replyDryRun } from "./dry-run.ts";
 import type { MarginReservation } from "./margin-reservation.ts";
@@ -128,15 +128,31 @@ export class Placement {
     }
     if (isUnfillable) return false;
     const unsettled = margin.unsettledLoss(row, isBuy);
-    if (unsettled !== null) return refuses(transaction, "LOSS_NOT_SETTLED", "price", unsettled);
+    if (unsettled !== null) return this.refuseFills(command, transaction, plan, "LOSS_NOT_SETTLED", "price", unsettled);
     if (!plan.isReduceOnly) {
       margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, restingLots, marginPriceTicks, lossTicks, NONE, dryRun);
-      if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+      if (shortfall !== null)
+        return this.refuseFills(command, transaction, plan, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
     if (dryRun !== null) return false;
     const shortfall = margin.reserveClosingLoss(row, isBuy);
-    return shortfall !== null && refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    if (shortfall === null) return false;
+    return this.refuseFills(command, transaction, plan, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+  }
+
+  /** Refuses an order for its expected fills. The figures are left out if they count lots that an iceberg hides. */
+  private refuseFills(
+    { side, selfTradePrevention }: MessageOf<typeof PlaceOrder>,
+    transaction: Transaction,
+    { row, limitTicks, quantityLots }: OrderPlan,
+    code: RefusalCode,
+    field: string,
+    details: RefusalDetails,
+  ): true {
+    const { expected } = this.margin;
+    const isHidden = takesHiddenLots(this.state, row, side, limitTicks, quantityLots, selfTradePrevention, expected);
+    return refuses(transaction, code, field, isHidden ? null : details);
   }
 
   private fillPlaced(command: MessageOf<typeof PlaceOrder>, plan: OrderPlan, rests: boolean): void {

@@ -79,6 +79,33 @@ export function preview(
   return out;
 }
 
+/**
+ * Whether the fills in `expected`, from preview(), take lots that an iceberg hides. A refusal whose figures count such lots
+ * must not show them: they would tell the size of the iceberg without a trade.
+ */
+export function takesHiddenLots(
+  state: SymbolState,
+  row: number,
+  side: number,
+  limitTicks: PriceTicks,
+  quantityLots: QuantityLots,
+  selfTradePrevention: number,
+  expected: Preview,
+): boolean {
+  if (expected.lots === 0) return false;
+  const shown: DetailedPreview = {
+    lots: 0,
+    quanta: 0,
+    leftLots: 0,
+    fills: [],
+    remainingLots: 0,
+    stopped: REASON_NONE,
+    selfTradeLots: new Map(),
+  };
+  preview(state, row, side, limitTicks, quantityLots, selfTradePrevention, shown, shown);
+  return shown.lots !== expected.lots || shown.quanta !== expected.quanta;
+}
+
 /** Whether a taker of `lots` meets an account at this price that may lack margin. */
 function meetsWeakMaker(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
   const { book, open, orders } = state;

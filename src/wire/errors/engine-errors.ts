@@ -7,7 +7,8 @@ export const ENGINE_ERRORS = {
     status: 422,
     problem: "The account does not have enough free margin.",
     remedy:
-      "Ask for less, cancel orders or deposit more; details has the required and the available amount. With " +
+      "Ask for less, cancel orders or deposit more; details has the required and the available amount, unless the order " +
+      "would take lots that an iceberg hides. With " +
       "details.openingRate that rate of the notional is needed to open: wait, or lower the leverage of an isolated position.",
     groups: ["PLACE", "AMEND", ...POSITION_SETTINGS],
   },
@@ -17,7 +18,7 @@ export const ENGINE_ERRORS = {
       "The order would lose more against the mark price than the account has in settled money: its equity without unrealised gains.",
     remedy:
       "Use a price nearer to the mark price or a smaller quantity, or close a part of the position with gains first. " +
-      "details has the loss and what is settled.",
+      "details has the loss and what is settled, unless the order would take lots that an iceberg hides.",
     groups: ["PLACE", "AMEND", "CLOSE_POSITION"],
   },
   PRICE_OUT_OF_BAND: {

@@ -70,6 +70,26 @@ scenario(
 );
 
 scenario(
+  "a refusal whose figures would count hidden lots has no figures",
+  `
+  mark 100                                   -> 100
+  dave  sell 10 @ 101 show=2 id=d            -> NEW
+  dave  sell 1 @ 102                         -> NEW
+  alice has 10                               ->
+  alice buy 2 @ 101 IOC                      -> INSUFFICIENT_MARGIN requiredQuanta=22.101 availableQuanta=10
+  alice buy 3 @ 101 IOC                      -> INSUFFICIENT_MARGIN
+  alice buy 500 @ 101 IOC                    -> INSUFFICIENT_MARGIN
+  alice buy 50 market                        -> INSUFFICIENT_MARGIN
+  # the same for one that crosses after an amendment
+  bob   has 90                               ->
+  bob   buy 9 @ 90 id=b                      -> NEW
+  bob   amends b @ 101                       -> INSUFFICIENT_MARGIN
+  bob   amends b @ 100                       -> INSUFFICIENT_MARGIN requiredQuanta=9.045 availableQuanta=8.595
+  book                                       -> bids 90:9 asks 101:2 102:1
+`,
+);
+
+scenario(
   "takers count hidden lots: fill-or-kill, market orders, and no more than there is",
   `
   mark 100                                   -> 100

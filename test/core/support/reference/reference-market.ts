@@ -66,6 +66,13 @@ export class ReferenceMarket {
     return copy;
   }
 
+  /** A copy without the lots that icebergs hide. */
+  copyShown(): ReferenceMarket {
+    const copy = this.copy();
+    for (const order of copy.orders) if (order.displayLots > 0) order.remainingLots = order.shownLots;
+    return copy;
+  }
+
   position(accountId: number): ReferencePosition {
     const { defaultLeverage: leverage } = this.instrument;
     const none = { sizeLots: 0, cashQuanta: 0, costQuanta: 0, leverage, isIsolated: false, walletQuanta: 0 };

@@ -271,19 +271,19 @@ export class ReferenceSymbol extends ReferenceMarket {
 
     // The outcome, tried on a copy.
     const dryRun = { ...order };
-    const copy = this.copy();
     const expected = nothing();
-    const stopped = copy.take(dryRun, expected, time, this.means());
+    const stopped = this.copy().take(dryRun, expected, time, this.means());
+    const isHidden = this.takesHiddenLots(order, expected.trades, time);
     const expectedLots = sum(expected.trades, (trade) => trade.quantityLots);
     const unfillable = c.timeInForce === FOK && expectedLots < quantityLots;
     const restingLots = mayRest && stopped === REASON_NONE ? dryRun.remainingLots : 0;
     const refused = this.tooLarge(order, mayRest ? expectedLots : quantityLots, restingLots);
     if (refused !== null) return refused;
     const unsettled = unfillable ? null : this.unsettled(order, expected.trades);
-    if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", unsettled);
+    if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", isHidden ? null : unsettled);
     if (!reduceOnly && !unfillable) {
       const shortfall = this.shortfall(order, expected.trades, restingLots);
-      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
+      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", isHidden ? null : shortfall);
     }
 
     this.placedOrders++;
@@ -297,6 +297,14 @@ export class ReferenceSymbol extends ReferenceMarket {
       else reason = isMarket ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
     }
     return this.ended(order, reason, out);
+  }
+
+  /** Whether these trades of an order take lots that icebergs hide. */
+  private takesHiddenLots(order: ReferenceOrder, trades: ReferenceTrade[], time: number): boolean {
+    const shown = nothing();
+    this.copyShown().take({ ...order }, shown, time, this.means());
+    const quanta = (each: ReferenceTrade[]) => sum(each, (trade) => trade.quantityLots * trade.priceTicks);
+    return quanta(shown.trades) !== quanta(trades);
   }
 
   /**
@@ -590,6 +598,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const dryRun = { ...wanted };
     const expected = nothing();
     const stopped = this.copy().take(dryRun, expected, time, this.means());
+    const isHidden = this.takesHiddenLots(wanted, expected.trades, time);
     this.orders = all;
     const unsettled = this.unsettled(wanted, expected.trades);
     this.orders = others;
@@ -600,13 +609,13 @@ export class ReferenceSymbol extends ReferenceMarket {
       this.orders = all;
       const refused = this.tooLarge(order, filledLots, restingLots);
       if (refused !== null) return refused;
-      if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", unsettled);
+      if (unsettled !== null) return refusal("LOSS_NOT_SETTLED", isHidden ? null : unsettled);
       const shortfall = this.unmargined(wanted, expected.trades, required, restingLots);
-      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
+      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", isHidden ? null : shortfall);
       this.orders = others;
     } else if (unsettled !== null) {
       this.orders = all;
-      return refusal("LOSS_NOT_SETTLED", unsettled);
+      return refusal("LOSS_NOT_SETTLED", isHidden ? null : unsettled);
     }
 
     this.placedOrders++;
