@@ -210,7 +210,11 @@ export class Amendment {
   }
 
   /** Checks a new price, and fills in the plan of the order. Returns whether it refused. */
-  private refusePrice(slot: number, { priceTicks, legs }: AmendedOrder, transaction: Transaction): boolean {
+  private refusePrice(
+    slot: number,
+    { priceTicks, remainingLots, legs }: AmendedOrder,
+    transaction: Transaction,
+  ): boolean {
     const { state, checks } = this;
     const { orders, instrument, markTicks } = state;
     const { plan } = checks;
@@ -231,6 +235,7 @@ export class Amendment {
     const bestTicks = state.book.opposite(side).best();
     plan.row = row;
     plan.limitTicks = priceTicks;
+    plan.quantityLots = remainingLots;
     plan.bestTicks = bestTicks;
     plan.crosses = crosses(side, priceTicks, bestTicks);
     plan.marginPriceTicks = marginPriceAt(isBuy, priceTicks, markTicks);
@@ -262,30 +267,27 @@ export class Amendment {
     if (!plan.isReduceOnly && checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, replacedLots))
       return true;
     const unsettled = margin.unsettledLoss(row, isBuy);
-    if (unsettled !== null)
-      return this.refuseFills(slot, remainingLots, transaction, "LOSS_NOT_SETTLED", "price", unsettled);
+    if (unsettled !== null) return this.refuseFills(slot, transaction, "LOSS_NOT_SETTLED", "price", unsettled);
     if (!plan.isReduceOnly) {
       margin.setOpeningRate(row, isBuy, transaction.time);
       const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
-      if (shortfall !== null)
-        return this.refuseFills(slot, remainingLots, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+      if (shortfall !== null) return this.refuseFills(slot, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
     const shortfall = margin.reserveClosingLoss(row, isBuy);
     if (shortfall === null) return false;
-    return this.refuseFills(slot, remainingLots, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    return this.refuseFills(slot, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
   }
 
   /** Refuses an order for its expected fills. The figures are left out if they count lots that an iceberg hides. */
   private refuseFills(
     slot: number,
-    remainingLots: QuantityLots,
     transaction: Transaction,
     code: RefusalCode,
     field: string,
     details: RefusalDetails,
   ): true {
     const { orders } = this.state;
-    const { row, limitTicks } = this.checks.plan;
+    const { row, limitTicks, quantityLots } = this.checks.plan;
     const selfTradePrevention = orders.selfTradePrevention(slot);
     const { expected } = this.margin;
     const isHidden = takesHiddenLots(
@@ -293,7 +295,7 @@ export class Amendment {
       row,
       orders.side(slot),
       limitTicks,
-      remainingLots,
+      quantityLots,
       selfTradePrevention,
       expected,
     );

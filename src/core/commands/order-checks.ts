@@ -26,7 +26,7 @@ export interface OrderPlan {
   /** The account's row of positions. */
   row: number;
   isReduceOnly: boolean;
-  /** No larger than the position if the order is reduce-only. */
+  /** All that may trade from now on. No larger than the position if the order is reduce-only. */
   quantityLots: QuantityLots;
   /** The worst price at which it may trade; its own price unless it is a market order. */
   limitTicks: PriceTicks;
@@ -191,7 +191,7 @@ export class OrderChecks {
     // Most orders are far from the cap of the open interest, whatever part of them closes a position.
     const isNearCap =
       Math.max(exposed, state.openInterestLots + filledLots) > this.limits.openInterestLots(state.markTicks);
-    if (isNearCap && this.refuseOpenInterest(command.quantityLots, transaction, plan.row, isBuy, filledLots, exposed))
+    if (isNearCap && this.refuseOpenInterest(command.quantityLots, transaction, plan, isBuy, filledLots, exposed))
       return true;
     const highestTicks = isBuy ? plan.limitTicks : Math.max(plan.marginPriceTicks, plan.bestTicks);
     return !isWithinKeyLimits(command, transaction, state, plan.row, side, exposed, highestTicks);
@@ -201,23 +201,29 @@ export class OrderChecks {
    * Refuses an order that could raise the open interest above its cap. A trade raises it by no more than its taker opens, so
    * it is enough to check what an order opens at once. A resting order is only refused if the position that it may lead to is
    * above the cap by itself: while the open interest is at its cap, positions that close need orders to trade with.
+   *
+   * The nearest quantity opens no more than there is room for, even if all of it fills at once. It must not depend on the
+   * expected fills, which count lots that icebergs hide.
    */
   private refuseOpenInterest(
     quantityLots: QuantityLots,
     transaction: Transaction,
-    row: number,
+    plan: Readonly<OrderPlan>,
     isBuy: boolean,
     filledLots: QuantityLots,
     exposedLots: QuantityLots,
   ): boolean {
     const { state } = this;
     const limitLots = this.limits.openInterestLots(state.markTicks);
-    const openedLots = filledLots - closableLots(state, row, isBuy);
+    const closable = closableLots(state, plan.row, isBuy);
     const roomLots = Math.max(0, limitLots - state.openInterestLots);
-    const excessLots = Math.max(openedLots - (openedLots > 0 ? roomLots : 0), exposedLots - limitLots);
-    if (excessLots <= 0) return false;
+    const opensTooMuch = filledLots > closable + roomLots;
+    const excessLots = Math.max(0, exposedLots - limitLots);
+    if (!opensTooMuch && excessLots === 0) return false;
     const { openInterestLots } = state;
-    const nearestLots = Math.max(0, quantityLots - excessLots);
+    let nearestLots = Math.max(0, quantityLots - excessLots);
+    const alreadyFilledLots = quantityLots - plan.quantityLots;
+    if (opensTooMuch) nearestLots = Math.min(nearestLots, alreadyFilledLots + closable + roomLots);
     return refuses(transaction, "OPEN_INTEREST_CAP", "quantity", { limitLots, openInterestLots, nearestLots });
   }
 

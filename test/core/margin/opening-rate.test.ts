@@ -182,6 +182,7 @@ test("open interest may not pass its cap: orders that would open beyond it are r
   assert.equal(market.symbol(PLAIN.id).state.openInterestLots, 300);
   market.order(DAVE, SELL, 1001, 10);
   assert.equal(cap(market.order(CAROL, BUY, 1001, 10))?.nearestLots, 0);
+  assert.equal(cap(market.order(CAROL, BUY, 1001, 25))?.nearestLots, 0, "does not tell how much would fill");
   // A reversal may close all of the position, and open what there is room for.
   market.order(CAROL, BUY, 1000, 20);
   assert.equal(codeOf(market.order(ALICE, SELL, 1000, 20)), "ok");
