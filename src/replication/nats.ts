@@ -13,7 +13,7 @@ import {
 } from "@nats-io/transport-node";
 import type { ReplicationConfig } from "../config/replication.ts";
 import { type Batch, headerOf, type PlacedBatch, parseBatch, StreamFault } from "./batch.ts";
-import { isSilence, requireSync } from "./server-sync.ts";
+import { isAwaitingPeers, isSilence, requireSync } from "./server-sync.ts";
 import { type BatchStream, type LeaseEntry, type LeaseStore, type StandbyNote, UnknownOutcomeError } from "./stream.ts";
 import { requireTls } from "./tls-probe.ts";
 
@@ -129,10 +129,15 @@ async function withConnection<T>(
     return await work(connection);
   } catch (error) {
     await connection.close();
-    throw error instanceof StreamFault
-      ? error
-      : explained(error as Error, `NATS JetStream: ${(error as Error).message}`);
+    throw error instanceof StreamFault ? error : explained(error as Error, reasonOf(error as Error, config));
   }
+}
+
+function reasonOf(error: Error, { replicas }: ReplicationConfig): string {
+  const hint = isAwaitingPeers(error)
+    ? `; the stream needs ${replicas} NATS servers that are up (replicateReplicas)`
+    : "";
+  return `NATS JetStream: ${error.message}${hint}`;
 }
 
 async function connectOrExplain({ servers, credentialsFile, tls, url }: ReplicationConfig): Promise<NatsConnection> {

@@ -88,6 +88,17 @@ export function isSilence(error: Error): boolean {
   const { code, status } = error as Error & { code?: unknown; status?: unknown };
   // This account has none, and never will.
   if (error.name === "JetStreamNotEnabled") return false;
+  if (isAwaitingPeers(error)) return true;
   if (error.name === "TimeoutError" || SILENCE.has(String(code)) || status === SERVICE_UNAVAILABLE) return true;
   return error.cause instanceof Error && isSilence(error.cause);
+}
+
+const NO_PEERS = 10005;
+
+/**
+ * Whether too few servers are up for a new stream, or the leader among them has not heard of the others yet. The same code with
+ * another ending, for example "insufficient storage", stands for what will not pass.
+ */
+export function isAwaitingPeers(error: Error): boolean {
+  return (error as Error & { code?: unknown }).code === NO_PEERS && /placement(, peer offline)?$/.test(error.message);
 }

@@ -15,6 +15,7 @@ import { Publisher } from "../../../src/replication/publisher.ts";
 import { requireSync, requireSyncLater } from "../../../src/replication/server-sync.ts";
 import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
 import { StreamReader } from "../../../src/replication/stream-reader.ts";
+import { untilAnswered } from "../../../src/replication/until-answered.ts";
 import { batchOf, EXCHANGE, leaseOf } from "../../replication/support.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { pause, until } from "../support/wait.ts";
@@ -205,7 +206,7 @@ test("a server that ends the connection before its greeting is no fault, with TL
   await assert.rejects(openStreamReader(plain), silence);
 });
 
-test("of three servers any one may die: what is published is there once", options, async (t) => {
+test("a start waits for three servers, of which any one may die", options, async (t) => {
   const ports = await Promise.all(Array.from({ length: 9 }, freePort));
   const routes = ports.slice(6).map((port) => `nats://127.0.0.1:${port}`);
   const servers = ports.slice(0, 3).map((port, i) => {
@@ -213,18 +214,21 @@ test("of three servers any one may die: what is published is there once", option
     return new Nats({ ports: [port, ports[3 + i] as number], lines: [`server_name: n${i}`, cluster] });
   });
   t.after(() => Promise.all(servers.map((server) => server.dispose())));
-  await Promise.all(servers.map((server) => server.start()));
+  await Promise.all(servers.slice(1).map((server) => server.start()));
   const three = {
-    ...{ ...settings, servers: servers.map(({ url }) => url), monitors: servers.map(({ monitor }) => monitor) },
+    ...{ ...settings, servers: ports.slice(0, 3).map((port) => `nats://127.0.0.1:${port}`) },
+    ...{ monitors: ports.slice(3, 6).map((port) => `http://127.0.0.1:${port}`) },
     ...{ credentialsFile: "", tls: null, replicas: 3 },
   };
-  // A leader that has not yet heard of the two others places nothing on them.
-  const { stream, close } = await until("a leader of the servers that knows the others", () =>
-    openServer(three, "new").catch((error) => {
-      if (!(error instanceof UnknownOutcomeError) && !/peer offline/.test(error.message)) throw error;
-      return undefined;
-    }),
+  const reasons: string[] = [];
+  const opening = untilAnswered(
+    () => openServer(three, "new"),
+    (reason) => reasons.push(reason),
   );
+  const tooFew = /no suitable peers for placement.*the stream needs 3 NATS servers that are up \(replicateReplicas\)/;
+  await until("a leader that lacks a server", () => reasons.some((reason) => tooFew.test(reason)));
+  await servers[0]?.start();
+  const { stream, close } = await opening;
   const publisher = new Publisher({
     stream,
     place: 0,
