@@ -1,16 +1,13 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Audit, Replication } from "../../../src/client/types.ts";
+import { seed } from "../../e2e/replication/commands.ts";
 import { freePort, Nats } from "../../e2e/replication/nats-server.ts";
 import { TcpProxy } from "../../e2e/replication/tcp-proxy.ts";
 import { Api } from "../../e2e/support/api.ts";
 import { OPERATOR_TOKEN, removeFolder, TestServer } from "../../e2e/support/server.ts";
 import { until } from "../../e2e/support/wait.ts";
-
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 
 /** One process of the exchange, on a port and a folder of its own, with a network to the stream that can be cut. */
 export class FailoverNode {
@@ -70,9 +67,7 @@ export class FailoverCluster {
 
   /** Starts the standby with a copy of the leader's folder. */
   async joinStandby(environment: Record<string, string>): Promise<void> {
-    const backup = join(this.folder, "backup");
-    execFileSync(process.execPath, [MAIN, "backup", this.leader.server.dataFolder, backup]);
-    execFileSync(process.execPath, [MAIN, "restore", backup, this.standby.server.dataFolder]);
+    await seed(this.leader.server.dataFolder, join(this.folder, "backup"), this.standby.server.dataFolder);
     this.restartStandby(environment);
   }
 

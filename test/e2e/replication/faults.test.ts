@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
@@ -13,6 +10,7 @@ import type { Replication } from "../../../src/client/types.ts";
 import { removeFolder, startAndFail, TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
+import { runPerpd, seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
 
 /** What somebody with rights in NATS can do to an exchange, or a mistake there. The tests build on each other. */
@@ -21,12 +19,8 @@ const options = {
   skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: faults of the stream were not tested",
 };
 
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "perpd-faults-"));
 const data = (name: string): string => join(folder, name);
-const execute = promisify(execFile);
-/** This process goes on meanwhile: the leader closes connections that it does not use for ten seconds. */
-const perpd = (...args: string[]) => execute(process.execPath, [MAIN, ...args]);
 
 let nats: Nats;
 let connection: NatsConnection;
@@ -63,9 +57,7 @@ before(async () => {
   await leader.start();
   await new Operator(leader).setIndex("BTC-PERP", "65000");
   trader = await until<Trader>("an account", () => openTrader(leader, "1000").catch(() => undefined));
-  await perpd("backup", leader.dataFolder, data("backup"));
-  await perpd("restore", data("backup"), data("standby"));
-  await perpd("restore", data("backup"), data("late"));
+  await seed(leader.dataFolder, data("backup"), data("standby"), data("late"));
   standby = node("standby", "standby");
 });
 after(async () => {
@@ -105,8 +97,7 @@ test(
 );
 
 test("of two standbys one takes over, and the other one follows it", options, async () => {
-  await perpd("backup", leader.dataFolder, data("seed"));
-  for (const name of ["one", "two"]) await perpd("restore", data("seed"), data(name));
+  await seed(leader.dataFolder, data("seed"), data("one"), data("two"));
   const both = ["one", "two"].map((name) => node(name, "standby")) as [TestServer, TestServer];
   try {
     const ready = both.map((server) => server.start());
@@ -147,7 +138,7 @@ test("of two standbys one takes over, and the other one follows it", options, as
 });
 
 test("a message of somebody else stops leader and start with what to do, and nothing is lost", options, async () => {
-  await perpd("restore", data("seed"), data("third"));
+  await runPerpd(["restore", data("seed"), data("third")]);
   standby = node("third", "standby");
   const follows = standby.start();
   follows.catch(() => {});

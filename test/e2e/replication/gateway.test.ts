@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Fill, KlineList, NewOrder, OrderBook, Page, PublicTrade } from "../../../src/client/types.ts";
@@ -15,6 +13,7 @@ import { OPERATOR_TOKEN, removeFolder, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
+import { purgeStream, seed } from "./commands.ts";
 import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
@@ -24,7 +23,6 @@ const options = {
   skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: gateways were not tested",
 };
 
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "perpd-gateway-"));
 const data = (name: string): string => join(folder, name);
 
@@ -347,8 +345,7 @@ test(
   "a change of leader in the middle of orders: each acknowledged one exists once, and streams go on",
   options,
   async () => {
-    execFileSync(process.execPath, [MAIN, "backup", leader.dataFolder, data("backup")]);
-    execFileSync(process.execPath, [MAIN, "restore", data("backup"), data("standby")]);
+    await seed(leader.dataFolder, data("backup"), data("standby"));
     standby = node("standby", "standby", {}, Number(new URL(standbyUrl).port));
     const leads = standby.start();
     leads.catch(() => {});
@@ -420,14 +417,7 @@ test(
     second.signal("SIGSTOP");
     const traders = [at(standby, maker), at(standby, taker)] as const;
     await trade(3, traders);
-    const purge = `
-    import { connect } from "@nats-io/transport-node";
-    import { jetstreamManager } from "@nats-io/jetstream";
-    const connection = await connect({ servers: ${JSON.stringify(nats.url)}, user: "perpd", pass: "a right:one" });
-    await (await jetstreamManager(connection)).streams.purge("perpd", { keep: 1 });
-    await connection.close();`;
-    const cwd = fileURLToPath(new URL("../../../../", import.meta.url));
-    execFileSync(process.execPath, ["--input-type=module", "-e", purge], { cwd });
+    await purgeStream(nats.url, 1, { user: "perpd", pass: "a right:one" });
     second.signal("SIGCONT");
     assert.deepEqual(await socket.closed, { code: 1001, reason: "GOING_AWAY" });
     await second.logs(/the gateway has fallen behind what the stream still holds/);

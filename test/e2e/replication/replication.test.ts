@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Health, PlacedOrder, Replication } from "../../../src/client/types.ts";
@@ -14,6 +11,7 @@ import { OPERATOR_TOKEN, removeFolder, startAndFail, TestServer } from "../suppo
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
+import { purgeStream, runPerpd, seed } from "./commands.ts";
 import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
@@ -23,7 +21,6 @@ const options = {
   skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: replication was not tested",
 };
 
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "perpd-replication-"));
 const data = (name: string): string => join(folder, name);
 
@@ -111,9 +108,7 @@ class Load {
 test("a standby is opened under load, streams what the leader does, and refuses to decide", options, async () => {
   await trader.buy("0.1", "60000", { clientOrderId: "before-backup" });
   const maker = await openTrader(first, "100000");
-  const backup = data("backup");
-  execFileSync(process.execPath, [MAIN, "backup", first.dataFolder, backup]);
-  execFileSync(process.execPath, [MAIN, "restore", backup, data("second")]);
+  await seed(first.dataFolder, data("backup"), data("second"));
   const load = new Load(maker);
   secondPort = await freePort();
   const standby = `http://127.0.0.1:${secondPort}/v1`;
@@ -351,7 +346,7 @@ test("an operator has the leader step down: a standby leads, and no request is l
   })();
   await until("orders", () => acknowledged.length > 20);
   const env = { ...process.env, PERPD_OPERATOR_TOKEN: OPERATOR_TOKEN, PERPD_URL: firstUrl };
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "step-down"], { env });
+  const { stdout } = await runPerpd(["step-down"], env);
   assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+ leads after \d+ ms\n$/);
   assert.deepEqual(await first.exit(), { code: 0, signal: null });
   assert.match(first.stderr, /"operator":"operator","method":"POST","path":"\/operator\/step-down".*"force":false/);
@@ -490,16 +485,7 @@ test(
 
 test("a stream that lost acknowledged transactions stops a start, and is named", options, async () => {
   await first.stop();
-  const { execPath } = process;
-  const purge = `
-    import { connect } from "@nats-io/transport-node";
-    import { jetstreamManager } from "@nats-io/jetstream";
-    const connection = await connect({ servers: ${JSON.stringify(nats.url)} });
-    await (await jetstreamManager(connection)).streams.purge("perpd");
-    await connection.close();`;
-  execFileSync(execPath, ["--input-type=module", "-e", purge], {
-    cwd: fileURLToPath(new URL("../../../../", import.meta.url)),
-  });
+  await purgeStream(nats.url, 0);
   const failed = await startAndFail({ dataFolder: data("first"), environment: environment() });
   assert.equal(failed.code, 1);
   assert.match(failed.output, /the stream has lost acknowledged transactions/);

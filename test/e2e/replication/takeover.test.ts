@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Audit, FundingPayment, Order, Page, Transfer } from "../../../src/client/types.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import type { Api } from "../support/api.ts";
@@ -13,6 +11,7 @@ import { Random } from "../support/random.ts";
 import { removeFolder, TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { pause, until } from "../support/wait.ts";
+import { seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
 
 /**
@@ -24,7 +23,6 @@ const options = {
   skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: take-overs were not tested",
 };
 
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const CLOCK = new URL("../support/mains/settable-clock.js", import.meta.url).href;
 const SYMBOLS = ["BTC-PERP", "ETH-PERP"];
 const INDEX = [65_000, 3_500];
@@ -142,8 +140,7 @@ before(async () => {
   for (const [i, symbol] of SYMBOLS.entries()) await operator.setIndex(symbol, String(INDEX[i]));
   traders = [];
   for (let i = 0; i < 6; i++) traders.push(await open(first, i < 2 ? "1000000" : "2000"));
-  execFileSync(process.execPath, [MAIN, "backup", first.server.dataFolder, at("backup")]);
-  execFileSync(process.execPath, [MAIN, "restore", at("backup"), at("second")]);
+  await seed(first.server.dataFolder, at("backup"), at("second"));
   second = new Machine("second", "standby", middle + HOUR_MS);
 });
 after(async () => {
