@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { availableParallelism, setPriority } from "node:os";
 
 const CAN_PIN = hasTool("taskset");
+/** Of the machine. A process that is pinned has fewer. */
+const CORES = availableParallelism();
 const CAN_IDLE = hasTool("chrt");
 
 function hasTool(name: string): boolean {
@@ -13,7 +15,7 @@ function hasTool(name: string): boolean {
  * Processes that this one starts afterwards stay with it. Returns what ends it. Where that cannot be done nothing changes.
  */
 export function giveOwnCore(pid: number, others: readonly number[]): () => void {
-  if (!CAN_PIN || availableParallelism() < 2) {
+  if (!CAN_PIN || CORES < 2) {
     console.error("taskset or a second core is missing: the exchange shares its core with the load");
     return () => {};
   }
@@ -23,7 +25,7 @@ export function giveOwnCore(pid: number, others: readonly number[]): () => void 
   };
   pin("0", [pid]);
   pin("1", load);
-  return () => pin(`0-${availableParallelism() - 1}`, [pid, ...load]);
+  return () => pin(`0-${CORES - 1}`, [pid, ...load]);
 }
 
 /** From now on this process runs only while no other one wants its core. A low priority alone would still delay others. */
