@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../../test/e2e/support/free-port.ts";
 import { temporaryFolder } from "../folder.ts";
 import { endProcess, spawnProgram } from "../processes.ts";
 
@@ -41,12 +41,3 @@ const isUp = (monitor: string): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

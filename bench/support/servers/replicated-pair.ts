@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Replication } from "../../../src/client/types.ts";
-import { freePort } from "../../../test/e2e/replication/nats-server.ts";
+import { freePort } from "../../../test/e2e/support/free-port.ts";
 import { TestServer } from "../../../test/e2e/support/server.ts";
 import { Operator, openTrader, Trader } from "../../../test/e2e/support/trader.ts";
 import { until } from "../../../test/e2e/support/wait.ts";

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Audit, Replication } from "../../../src/client/types.ts";
 import { seed } from "../../e2e/replication/commands.ts";
-import { freePort, Nats } from "../../e2e/replication/nats-server.ts";
+import { Nats } from "../../e2e/replication/nats-server.ts";
 import { TcpProxy } from "../../e2e/replication/tcp-proxy.ts";
 import { Api } from "../../e2e/support/api.ts";
+import { freePort } from "../../e2e/support/free-port.ts";
 import { OPERATOR_TOKEN, removeFolder, TestServer } from "../../e2e/support/server.ts";
 import { until } from "../../e2e/support/wait.ts";
 

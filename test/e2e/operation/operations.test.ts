@@ -12,7 +12,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
@@ -28,6 +27,7 @@ import * as market from "../../../src/wire/schema/market.ts";
 import * as orders from "../../../src/wire/schema/orders.ts";
 import * as system from "../../../src/wire/schema/system.ts";
 import { Api } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
 import { assertUnchanged } from "../support/funding.ts";
 import { OPERATOR_TOKEN, startAndFail, startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
@@ -156,7 +156,7 @@ test("the metrics have a token of their own, operators have names, and both can 
   const config = join(folder, "config.json");
   const [metricsToken, alicesToken] = ["m".repeat(32), "a".repeat(32)];
   const operators = { alice: alicesToken };
-  const port = await freePort();
+  const port = await freePort(QUIET_HOST);
   const settings = { metricsToken, operators, operatorHost: QUIET_HOST, operatorPort: port, priceSource: "operator" };
   writeFileSync(config, JSON.stringify(settings));
   const split = await startServer({ quiet: false, flags: ["--no-bots", "--config", config] });
@@ -462,7 +462,7 @@ test("an exchange runs when its log and its welcome cannot be written", {
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-unheard-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const port = String(await freePort());
+  const port = String(await freePort(QUIET_HOST));
   const full = openSync(FULL, "w");
   const flags = ["--no-bots", "--host", QUIET_HOST, "--port", port, "--data", folder];
   const child = spawn(process.execPath, [MAIN, "start", ...flags], {
@@ -482,12 +482,3 @@ test("an exchange runs when its log and its welcome cannot be written", {
   child.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, QUIET_HOST);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}

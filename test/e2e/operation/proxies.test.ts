@@ -13,10 +13,10 @@ import { WebSocket } from "ws";
 import type { CreatedApiKey } from "../../../src/client/types.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { openKey, signed } from "../support/keys.ts";
-import { isInstalled, type RunningProxy, startProxy } from "../support/proxies.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
+import { isInstalled, type RunningProxy, startProxy } from "./proxy-servers.ts";
 
 /** Clients connect from these addresses of this machine. No proxy is trusted there. */
 const [HOME, ELSEWHERE] = ["127.0.0.2", "127.0.0.3"];

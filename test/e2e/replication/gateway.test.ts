@@ -9,12 +9,13 @@ import { PerpdClient } from "../../../src/client/client.ts";
 import type { Fill, KlineList, NewOrder, OrderBook, Page, PublicTrade } from "../../../src/client/types.ts";
 import { Api } from "../support/api.ts";
 import { Follower } from "../support/follower.ts";
+import { freePort } from "../support/free-port.ts";
 import { OPERATOR_TOKEN, removeFolder, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { purgeStream, seed } from "./commands.ts";
-import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
+import { NATS_SERVER, Nats } from "./nats-server.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 /** A leader, a standby and two gateways with a real NATS server. The tests build on each other. */

@@ -18,9 +18,10 @@ import { StreamReader } from "../../../src/replication/stream-reader.ts";
 import { untilAnswered } from "../../../src/replication/until-answered.ts";
 import { batchOf, EXCHANGE, leaseOf } from "../../replication/support.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { freePort } from "../support/free-port.ts";
 import { pause, until } from "../support/wait.ts";
 import { NatsAccounts } from "./nats-accounts.ts";
-import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
+import { NATS_SERVER, Nats } from "./nats-server.ts";
 
 /** A real NATS server, without an exchange. */
 

@@ -7,12 +7,13 @@ import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Health, PlacedOrder, Replication } from "../../../src/client/types.ts";
 import { Follower } from "../support/follower.ts";
+import { freePort } from "../support/free-port.ts";
 import { OPERATOR_TOKEN, removeFolder, startAndFail, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { purgeStream, runPerpd, seed } from "./commands.ts";
-import { freePort, NATS_SERVER, Nats } from "./nats-server.ts";
+import { NATS_SERVER, Nats } from "./nats-server.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 /** Two processes and a real NATS server: one leads, the other one takes over. The tests build on each other. */

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { makeCertificate } from "./certificate.ts";
-import { until } from "./wait.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { freePort } from "../support/free-port.ts";
+import { until } from "../support/wait.ts";
 
 const PAGE = fileURLToPath(new URL("../../../../docs/operating/proxy.md", import.meta.url));
 
@@ -28,14 +28,6 @@ function documented(language: string, changes: [original: string, replacement: s
     if (!changed.includes(original)) throw new Error(`${language} in ${PAGE} has no "${original}"`);
     return changed.replaceAll(original, replacement);
   }, block);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 /** Runs the real nginx or HAProxy before the exchange at `backendPort`, configured as the page says. */
