@@ -28,8 +28,9 @@ export interface SandboxOptions {
   bots: boolean;
   /** With "operator" and "feed", index prices come from outside and the bots wait for them. */
   priceSource: "simulated" | "operator" | "feed";
-  /** The faucet's daily cap per account; a bot takes at most half of it at once. */
+  /** The faucet's daily cap per account; a bot takes at most half of it at once, or the smallest deposit if that is more. */
   faucetCapQuanta: Quanta;
+  minDepositQuanta: Quanta;
   /** Deposit to the insurance fund at the first start. */
   insuranceSeedQuanta: Quanta;
   /** Receives problems that stop nothing. */
@@ -127,7 +128,8 @@ export class Sandbox {
   }
 
   private depositQuanta(): Quanta {
-    return Math.min(BOT_FUNDS, Math.floor(this.options.faucetCapQuanta / 2));
+    const { faucetCapQuanta, minDepositQuanta } = this.options;
+    return Math.min(BOT_FUNDS, Math.max(Math.floor(faucetCapQuanta / 2), minDepositQuanta));
   }
 
   private step(): void {

@@ -42,9 +42,12 @@ export class OneThreadEngine implements Engine {
   private sequence = 0;
   private draining = false;
 
-  constructor(configs = DEFAULT_INSTRUMENTS, faucetCapQuanta = 1e12) {
+  constructor(configs = DEFAULT_INSTRUMENTS, faucetCapQuanta = 1e12, minDepositQuanta = 0) {
     this.instruments = configs.map(compileInstrument);
-    this.actors.set(LEDGER, new LedgerActor({ faucetCapQuanta, withdrawalDelayMs: 0 }, this.marginTable));
+    this.actors.set(
+      LEDGER,
+      new LedgerActor({ faucetCapQuanta, minDepositQuanta, withdrawalDelayMs: 0 }, this.marginTable),
+    );
     for (const instrument of this.instruments)
       this.actors.set(instrument.id, new SymbolActor(instrument, this.marginTable));
   }

@@ -31,6 +31,7 @@ async function startSandbox(engine: OneThreadEngine, options: Partial<SandboxOpt
     bots: true,
     priceSource: "simulated",
     faucetCapQuanta: 1e12,
+    minDepositQuanta: 0,
     insuranceSeedQuanta: 0,
     warn: (message) => assert.fail(message),
     ...options,
@@ -210,6 +211,7 @@ test("stop() during the start rejects it, and nothing is sent", async () => {
     bots: true,
     priceSource: "simulated",
     faucetCapQuanta: 1e12,
+    minDepositQuanta: 0,
     insuranceSeedQuanta: 0,
     warn: assert.fail,
   });
@@ -308,6 +310,15 @@ test("bots below half of their budget are topped up once a day", async () => {
 test("a small faucet cap gives bots small budgets", async () => {
   const engine = new OneThreadEngine(undefined, 20_000e6);
   await startSandbox(engine, { faucetCapQuanta: 20_000e6 });
+  run(engine, 10);
+  assertTwoSided(engine, 2);
+  assert.deepEqual(engine.refusals, []);
+});
+
+test("bots deposit at least the smallest deposit", async () => {
+  const limits = { faucetCapQuanta: 20_000e6, minDepositQuanta: 15_000e6 };
+  const engine = new OneThreadEngine(undefined, limits.faucetCapQuanta, limits.minDepositQuanta);
+  await startSandbox(engine, limits);
   run(engine, 10);
   assertTwoSided(engine, 2);
   assert.deepEqual(engine.refusals, []);
