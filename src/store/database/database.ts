@@ -17,6 +17,7 @@ import { probeDatabase } from "./database-probe.ts";
 import {
   type CandleRecord,
   type ClosedPositionRecord,
+  CommitCountRecord,
   type DeficitRecord,
   type EquityRecord,
   type FillRecord,
@@ -35,6 +36,7 @@ import {
   type TradeRecord,
   type TransferRecord,
 } from "./history-schema.ts";
+import { noteLatestCommit } from "./latest-commit.ts";
 import { SeriesTable } from "./series.ts";
 import { ShortLivedOrderTable } from "./short-lived-orders.ts";
 import { type Key, RowTable } from "./table.ts";
@@ -46,6 +48,9 @@ const MAX_TABLES = 32;
 const GENESIS_KEY = "genesis";
 /** Of the rows about the history as a whole, but for IndexRecord. */
 export const RETENTION_KEY = "retention";
+const COMMIT_COUNT_KEY = "commits";
+/** More processes than these do not open a database within a moment. */
+const MOST_OPENINGS = 5;
 
 interface DatabaseOptions {
   /** For every thread except the writer. The database must exist. */
@@ -60,6 +65,8 @@ interface DatabaseOptions {
 export class DatabaseWriteError extends Error {
   override name = "DatabaseWriteError";
 }
+
+class OlderStateError extends Error {}
 
 /**
  * Opens the database in the data folder `dir`, or creates it for a new exchange. One thread opens it for writing first. Then
@@ -77,10 +84,13 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = withFileName(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
+  const database = withFileName(path, () => new Database(genesis, dir, mapSizeBytes, readOnly));
   try {
     database.refuseUnknownTables();
-    if (!readOnly) checkOwner(database, dir, isFresh);
+    if (!readOnly) {
+      checkOwner(database, dir, isFresh);
+      database.beginWriting();
+    }
   } catch (error) {
     database.close();
     throw error;
@@ -124,12 +134,17 @@ export class Database {
   readonly liquidations: SeriesTable<TradeRecord>;
   private readonly root: RootDatabase<Uint8Array, Key>;
   private readonly tableNames = new Set<string>();
+  private readonly dir: string;
+  /** Of the writer: how many commits the latest state has. */
+  private commits = 0;
 
-  constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
+  /** `dir`: the data folder. */
+  constructor(genesis: Genesis, dir: string, mapSizeBytes: number, readOnly: boolean) {
     this.genesis = genesis;
+    this.dir = dir;
     // With overlappingSync a commit could be seen and acknowledged before its sync fails. The cache is per thread and does
     // not see the writes of other threads.
-    this.root = open<Uint8Array, Key>(path, {
+    this.root = open<Uint8Array, Key>(databaseOf(dir), {
       overlappingSync: false,
       mapSize: mapSizeBytes,
       maxDbs: MAX_TABLES,
@@ -216,20 +231,72 @@ export class Database {
       throw new DatabaseCorruptError(`${names.length} of ${entryCount} tables can be found`);
   }
 
-  /** Does all writes of the batch or none. Durable when it returns. Empties the batch. Throws DatabaseWriteError. */
+  /** In the table of the index, for the same reason. */
+  private get commitCounts(): RowTable<CommitCountRecord> {
+    return this.index as RowTable as RowTable<CommitCountRecord>;
+  }
+
+  /** For the writer, before all commits but that of a fresh database. */
+  beginWriting(): void {
+    this.commits = this.countCommits();
+  }
+
+  private countCommits(): number {
+    return this.commitCounts.get(COMMIT_COUNT_KEY)?.commits ?? 0;
+  }
+
+  /**
+   * For the writer: what it reads until the next event-loop iteration is the state after its last commit. Call it before reads on
+   * which a commit builds. Throws DatabaseWriteError.
+   *
+   * Each process that opens the database, as a backup does, tells all others which commit is the latest one: that which it has
+   * read. If another commit has come since, LMDB would read the one before, and the next commit would replace that other one.
+   * Opening the database once more, with no commit beside it, tells the right one.
+   */
+  requireLatest(): void {
+    this.refresh();
+    for (let openings = 0; this.countCommits() !== this.commits; openings++) {
+      if (openings === MOST_OPENINGS) throw new DatabaseWriteError("database: the latest commit cannot be found");
+      noteLatestCommit(this.dir);
+      this.refresh();
+    }
+  }
+
+  /**
+   * Does all writes of the batch or none. Durable when it returns. Empties the batch. Afterwards the writer may read on: see
+   * requireLatest(). Throws DatabaseWriteError.
+   */
   commit(batch: WriteBatch): void {
     // Frees the reader slot of a backup that was killed. It would keep old pages from being reused.
     this.root.readerCheck();
+    const commits = this.commits + 1;
+    batch.put(this.commitCounts, COMMIT_COUNT_KEY, { type: CommitCountRecord.code, commits });
     try {
-      this.root.transactionSync(() => {
-        batch.write();
-      });
+      for (let openings = 0; !this.write(batch, openings < MOST_OPENINGS); openings++) noteLatestCommit(this.dir);
     } catch (error) {
       throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });
     }
+    this.commits = commits;
     batch.clear();
     // The next batch continues chunks of this one, perhaps in the same event-loop iteration.
-    this.refresh();
+    this.requireLatest();
+  }
+
+  /** Returns false if LMDB was told of another state than the latest one: then nothing was written. See requireLatest(). */
+  private write(batch: WriteBatch, mayFail: boolean): boolean {
+    try {
+      this.root.transactionSync(() => {
+        if (this.countCommits() !== this.commits) throw new OlderStateError("another process was opening the database");
+        batch.write();
+      });
+      return true;
+    } catch (error) {
+      // LMDB has two places for the latest state. If it was told of one before the last two commits, it reads the latest state, but
+      // numbers its transaction as if these two were to come. It finds that out when it changes their pages.
+      const isOlder = error instanceof OlderStateError || (error as Error).message.includes("MDB_BAD_TXN");
+      if (!isOlder || !mayFail) throw error;
+      return false;
+    }
   }
 
   /**

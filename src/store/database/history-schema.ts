@@ -183,6 +183,10 @@ export const RetentionRecord = defineMessage(270, "RetentionRecord", {
 });
 export type RetentionRecord = MessageOf<typeof RetentionRecord>;
 
+/** How many commits the database holds: see Database.requireLatest(). Older versions do not count. */
+export const CommitCountRecord = defineMessage(273, "CommitCountRecord", { commits: "number" });
+export type CommitCountRecord = MessageOf<typeof CommitCountRecord>;
+
 /** An actor's snapshot holds its state through this sequence. */
 export const SnapshotRecord = defineMessage(258, "SnapshotRecord", {
   sequence: "number",

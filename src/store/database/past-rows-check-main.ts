@@ -21,10 +21,11 @@ const NOT_DONE = 2;
  * that a start leaves on disk, and prints a filter of the client order ids.
  */
 try {
+  // Opened in a moment, since the exchange commits meanwhile: see Database.requireLatest().
+  const database = openDatabase(must(process.argv[2], "the folder"), { readOnly: true });
   setPriority(constants.priority.PRIORITY_LOW);
   const filter = new ClientIdFilter(ClientIdFilter.allocate(Number(process.argv[3])));
   filter.chooseHashes();
-  const database = openDatabase(must(process.argv[2], "the folder"), { readOnly: true });
   check(database, filter);
   process.stdout.write(filter.bytes);
 } catch (error) {

@@ -134,6 +134,7 @@ export class Indexer {
    * keeps its time for the log.
    */
   step(durableSequence: number): boolean {
+    this.options.database.requireLatest();
     const isIndexNext = this.hasStored && this.indexedSequence < durableSequence;
     this.hasStored = !isIndexNext && this.storeSnapshot(durableSequence);
     const hasMore = this.hasStored || this.index(durableSequence) || this.readySnapshot(durableSequence) >= 0;

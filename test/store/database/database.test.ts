@@ -21,6 +21,8 @@ const READER = new URL("../support/reader-child.js", import.meta.url);
 let folders = 0;
 const newDir = (): string => join(root, String(folders++));
 const dataFile = (dir: string): string => join(dir, "database", "data.mdb");
+/** In LMDB's lock file: the latest commit. */
+const AT_LATEST = 8;
 /** Found in the data file wherever an order of fill() is stored. */
 const MARK = "mark-of-an-order";
 
@@ -86,6 +88,55 @@ test("a batch that cannot be written leaves no trace", async () => {
   assert.throws(() => database.commit(batch), { name: "DatabaseWriteError" });
   assert.equal(database.snapshotHeads.get(1), undefined);
   await database.close();
+});
+
+/**
+ * What LMDB does in a process that opens the database: it says which commit it has read, though another one may have come since.
+ * Returns what was said before. In a process of its own: closing the file would end this process's locks.
+ */
+function sayLatest(dir: string, transactionId: string | null): string {
+  const script = `
+    const { openSync, readSync, writeSync } = require("node:fs");
+    const file = openSync(${JSON.stringify(join(dir, "database", "lock.mdb"))}, "r+");
+    const bytes = Buffer.alloc(8);
+    readSync(file, bytes, 0, 8, ${AT_LATEST});
+    const said = bytes.readBigUInt64LE();
+    process.stdout.write(String(said));
+    bytes.writeBigUInt64LE(BigInt(${JSON.stringify(transactionId)} ?? said));
+    writeSync(file, bytes, 0, 8, ${AT_LATEST});`;
+  return spawnSync(process.execPath, ["-e", script], { encoding: "utf8" }).stdout;
+}
+
+test("a commit is not lost although another process that opens the database has not seen it", async () => {
+  const dir = newDir();
+  const database = openDatabase(dir);
+  const batch = new WriteBatch();
+  const commit = (actorId: number): void => {
+    batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence: 1, time: 1 });
+    database.commit(batch);
+  };
+  commit(1);
+  const first = sayLatest(dir, null);
+  commit(2);
+  sayLatest(dir, first);
+  database.refresh();
+  assert.equal(database.snapshotHeads.get(2), undefined);
+  database.requireLatest();
+  assert.equal(database.snapshotHeads.get(2)?.sequence, 1);
+  commit(3);
+  sayLatest(dir, first);
+  commit(4);
+  const fourth = sayLatest(dir, null);
+  commit(5);
+  sayLatest(dir, fourth);
+  commit(6);
+  await database.close();
+  const again = openDatabase(dir);
+  assert.deepEqual(
+    [1, 2, 3, 4, 5, 6].map((actorId) => again.snapshotHeads.get(actorId)?.sequence ?? 0),
+    [1, 1, 1, 1, 1, 1],
+  );
+  await again.close();
 });
 
 test("a reader that was killed does not make the file grow", async () => {
