@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Replication } from "../../../src/client/types.ts";
+import { seed } from "../../../test/e2e/replication/commands.ts";
 import { freePort } from "../../../test/e2e/support/free-port.ts";
 import { TestServer } from "../../../test/e2e/support/server.ts";
 import { Operator, openTrader, Trader } from "../../../test/e2e/support/trader.ts";
@@ -9,7 +8,6 @@ import { until } from "../../../test/e2e/support/wait.ts";
 import { type TemporaryFolder, temporaryFolder } from "../folder.ts";
 import type { RunningNats } from "./nats.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const SYMBOL = "BTC-PERP";
 const STREAM = "pair";
 
@@ -40,9 +38,7 @@ export class ReplicatedPair {
     await leader.start();
     await new Operator(leader).setIndex(SYMBOL, "65000");
     pair.account = await openTrader(leader, "1000000");
-    const backup = join(pair.folder.path, "backup");
-    execFileSync(process.execPath, [MAIN, "backup", leader.dataFolder, backup]);
-    execFileSync(process.execPath, [MAIN, "restore", backup, standby.dataFolder]);
+    await seed(leader.dataFolder, join(pair.folder.path, "backup"), standby.dataFolder);
     await pair.startStandby();
     return pair;
   }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import { ABORT, open, type RootDatabase } from "lmdb";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import { databaseOf } from "../files/data-folder.ts";
 import { withFileName } from "../files/files.ts";
@@ -65,8 +65,6 @@ interface DatabaseOptions {
 export class DatabaseWriteError extends Error {
   override name = "DatabaseWriteError";
 }
-
-class OlderStateError extends Error {}
 
 /**
  * Opens the database in the data folder `dir`, or creates it for a new exchange. One thread opens it for writing first. Then
@@ -256,10 +254,14 @@ export class Database {
   requireLatest(): void {
     this.refresh();
     for (let openings = 0; this.countCommits() !== this.commits; openings++) {
-      if (openings === MOST_OPENINGS) throw new DatabaseWriteError("database: the latest commit cannot be found");
-      noteLatestCommit(this.dir);
+      this.openOnceMore(openings);
       this.refresh();
     }
+  }
+
+  private openOnceMore(openings: number): void {
+    if (openings === MOST_OPENINGS) throw new DatabaseWriteError("database: the latest commit cannot be found");
+    noteLatestCommit(this.dir);
   }
 
   /**
@@ -272,7 +274,7 @@ export class Database {
     const commits = this.commits + 1;
     batch.put(this.commitCounts, COMMIT_COUNT_KEY, { type: CommitCountRecord.code, commits });
     try {
-      for (let openings = 0; !this.write(batch, openings < MOST_OPENINGS); openings++) noteLatestCommit(this.dir);
+      for (let openings = 0; !this.write(batch); openings++) this.openOnceMore(openings);
     } catch (error) {
       throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });
     }
@@ -283,19 +285,19 @@ export class Database {
   }
 
   /** Returns false if LMDB was told of another state than the latest one: then nothing was written. See requireLatest(). */
-  private write(batch: WriteBatch, mayFail: boolean): boolean {
+  private write(batch: WriteBatch): boolean {
     try {
-      this.root.transactionSync(() => {
-        if (this.countCommits() !== this.commits) throw new OlderStateError("another process was opening the database");
+      const outcome = this.root.transactionSync(() => {
+        if (this.countCommits() !== this.commits) return ABORT;
         batch.write();
+        return null;
       });
-      return true;
+      return outcome !== ABORT;
     } catch (error) {
       // LMDB has two places for the latest state. If it was told of one before the last two commits, it reads the latest state, but
-      // numbers its transaction as if these two were to come. It finds that out when it changes their pages.
-      const isOlder = error instanceof OlderStateError || (error as Error).message.includes("MDB_BAD_TXN");
-      if (!isOlder || !mayFail) throw error;
-      return false;
+      // numbers its transaction as if these two were to come. It finds that out when it changes a page of theirs, as that of the count.
+      if ((error as Error).message.includes("MDB_BAD_TXN")) return false;
+      throw error;
     }
   }
 
