@@ -10,11 +10,11 @@ run: build        ## a sandbox exchange with a live simulated market; make run A
 cluster: build    ## a leader, a standby and two gateways on this machine, to kill one and watch; needs nats-server 2.10; make cluster PORT=9000
 	@node dist/src/examples/cluster.js $(PORT)
 
-# The timeout is per file and catches tests that hang: on a busy machine a file that starts fifty processes takes minutes.
+# The reporter repeats the tests that failed at the end. The timeout is per file and catches tests that hang: on a busy machine a file that starts fifty processes takes minutes.
 test: build       ## lint, types, unit, property, end-to-end and crash tests with fixed seeds; make test SEED=7 uses another
 	npx biome check .
 	npx tsc -p src/terminal/tsconfig.json
-	files=$$(node dist/test/list.js) && node --test --test-concurrency=3 --test-timeout=900000 $$files
+	files=$$(node dist/test/list.js) && node --test --test-reporter=spec --test-concurrency=3 --test-timeout=900000 $$files
 
 check: install    ## lint, format and types only
 	npx biome check .
