@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { commandHelp, commandsHelp } from "./cli/help.ts";
 import { COMMANDS, findCommand, runCommand } from "./cli/main.ts";
+import { exitProcess } from "./process-exit.ts";
 import { Stopper } from "./stopper.ts";
 
 const version = (
@@ -38,6 +39,6 @@ async function operate(): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${error.message}`);
-    process.exit(error instanceof ConfigError ? 2 : 1);
+    exitProcess(error instanceof ConfigError ? 2 : 1);
   }
 }

@@ -1,6 +1,7 @@
 import { type Logger, pino } from "pino";
 import type { Config } from "./config.ts";
 import { Output } from "./output.ts";
+import { exitProcess } from "./process-exit.ts";
 
 /** At its end the process waits so long for a reader of its last lines. */
 const LAST_LINES_MS = 250;
@@ -29,8 +30,8 @@ export function openProcessLog({ logLevel }: Pick<Config, "logLevel">): ProcessL
   const end = (code: number): void => {
     if (isEnding) return;
     isEnding = true;
-    if (stdout.isEmpty && stderr.isEmpty) process.exit(code);
-    void flush().then(() => process.exit(code));
+    if (stdout.isEmpty && stderr.isEmpty) exitProcess(code);
+    void flush().then(() => exitProcess(code));
   };
   // Node itself would write these to standard error, and block.
   process.removeAllListeners("warning");

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import type { Message } from "../../core/protocol/message-schema.ts";
+import { delayingExit } from "../../process-exit.ts";
 import { databaseOf } from "../files/data-folder.ts";
 import { withFileName } from "../files/files.ts";
 import {
@@ -82,18 +83,20 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = withFileName(path, () => new Database(genesis, dir, mapSizeBytes, readOnly));
-  try {
-    database.refuseUnknownTables();
-    if (!readOnly) {
-      checkOwner(database, dir, isFresh);
-      database.beginWriting();
+  return delayingExit(() => {
+    const database = withFileName(path, () => new Database(genesis, dir, mapSizeBytes, readOnly));
+    try {
+      database.refuseUnknownTables();
+      if (!readOnly) {
+        checkOwner(database, dir, isFresh);
+        database.beginWriting();
+      }
+    } catch (error) {
+      database.close();
+      throw error;
     }
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return database;
+    return database;
+  });
 }
 
 /** All tables of the LMDB environment. Their rows are declared in history-schema.ts. */

@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { exitProcess } from "../../../src/process-exit.ts";
+import { openDatabase } from "../../../src/store/database/database.ts";
+
+/** Exits while two threads open the database of a folder over and over. Arguments: the folder, the exit code. */
+const THREADS = 2;
+const OPENINGS = 10;
+
+if (isMainThread) {
+  const [dir = "", code] = process.argv.slice(2);
+  await openDatabase(dir).close();
+  let openings = 0;
+  for (let i = 0; i < THREADS; i++) {
+    const thread = new Worker(fileURLToPath(import.meta.url), { workerData: dir });
+    thread.on("message", () => {
+      openings++;
+      if (openings === OPENINGS) exitProcess(Number(code));
+    });
+  }
+} else
+  for (;;) {
+    await openDatabase(workerData, { readOnly: true }).close();
+    parentPort?.postMessage(null);
+  }
