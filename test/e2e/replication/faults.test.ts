@@ -8,10 +8,11 @@ import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Replication } from "../../../src/client/types.ts";
 import { removeFolder, startAndFail, TestServer } from "../support/server.ts";
-import { Operator, openTrader, Trader } from "../support/trader.ts";
+import { Operator, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { runPerpd, seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
+import { openPatient, patient } from "./patient.ts";
 
 /** What somebody with rights in NATS can do to an exchange, or a mistake there. The tests build on each other. */
 
@@ -36,12 +37,17 @@ const environment = (): Record<string, string> => ({
 const node = (name: string, command: "start" | "standby"): TestServer =>
   new TestServer({ command, dataFolder: data(name), environment: environment() });
 
-/** An order that counts. A leader that cannot renew its lease for a moment refuses it, and nothing was done. */
+/** The trader at a process that leads. */
+const at = (server: TestServer): Trader =>
+  patient(new Trader(server.url, trader.token as string, trader.accountId, trader.address, trader.privateKey));
+
+const idsAt = async (server: TestServer): Promise<(string | null)[]> =>
+  (await at(server).openOrders("?limit=1000")).data.map(({ clientOrderId }) => clientOrderId);
+
+/** An order that counts. With the same id it is done once, however often it is sent. */
 async function place(server: TestServer, clientOrderId: string): Promise<void> {
-  const { token, accountId, address, privateKey } = trader;
-  const there = new Trader(server.url, token as string, accountId, address, privateKey);
   await until("an order", async () => {
-    const { status } = await there.request("POST", "/orders", {
+    const { status } = await at(server).request("POST", "/orders", {
       ...{ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001", clientOrderId },
     });
     return status < 300;
@@ -55,8 +61,8 @@ before(async () => {
   connection = await connect({ servers: nats.url, maxReconnectAttempts: -1 });
   leader = node("leader", "start");
   await leader.start();
-  await new Operator(leader).setIndex("BTC-PERP", "65000");
-  trader = await until<Trader>("an account", () => openTrader(leader, "1000").catch(() => undefined));
+  await patient(new Operator(leader)).setIndex("BTC-PERP", "65000");
+  trader = await openPatient(leader, "1000");
   await seed(leader.dataFolder, data("backup"), data("standby"), data("late"));
   standby = node("standby", "standby");
 });
@@ -120,11 +126,7 @@ test("of two standbys one takes over, and the other one follows it", options, as
       return standbys[0] !== undefined && standbys[0].sequence >= state.sequence;
     });
     assert.equal(other.url, "", "it does not lead");
-    const again = await until("the same order", async () => {
-      const there = new Trader(next.url, trader.token as string, trader.accountId, trader.address, trader.privateKey);
-      const { data: orders } = await there.openOrders("?limit=1000");
-      return orders.map(({ clientOrderId }) => clientOrderId);
-    });
+    const again = await idsAt(next);
     assert.ok(again.includes("by-the-first") && again.includes("by-the-next"), again.join());
     await next.stop();
     await ready[1 - first];
@@ -162,8 +164,7 @@ test("a message of somebody else stops leader and start with what to do, and not
   leader.environment = { ...environment(), PERPD_REPLICATE_STREAM: "again" };
   await leader.start();
   await place(leader, "with-a-new-stream");
-  const again = new Trader(leader.url, token as string, accountId, address, privateKey);
-  const ids = (await again.openOrders("?limit=1000")).data.map(({ clientOrderId }) => clientOrderId);
+  const ids = await idsAt(leader);
   for (const id of ["by-the-first", "by-the-next", "by-the-other", "back", "with-a-new-stream"])
     assert.ok(ids.includes(id), id);
 });

@@ -7,15 +7,17 @@ import { after, before, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Fill, KlineList, NewOrder, OrderBook, Page, PublicTrade } from "../../../src/client/types.ts";
+import { sendRaw } from "../../front/support/raw.ts";
 import { Api } from "../support/api.ts";
 import { Follower } from "../support/follower.ts";
 import { freePort } from "../support/free-port.ts";
 import { OPERATOR_TOKEN, removeFolder, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
-import { Operator, openTrader, Trader } from "../support/trader.ts";
+import { Operator, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { purgeStream, seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
+import { openPatient, patient } from "./patient.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 /** A leader, a standby and two gateways with a real NATS server. The tests build on each other. */
@@ -39,7 +41,9 @@ let taker: Trader;
 let follower: Follower;
 
 const at = (server: TestServer, { token, accountId, address, privateKey }: Trader): Trader =>
-  new Trader(server.url, token as string, accountId, address, privateKey);
+  patient(new Trader(server.url, token as string, accountId, address, privateKey));
+
+const apiAt = ({ url }: TestServer, token?: string): Api => patient(new Api(url, token));
 
 function node(
   command: "start" | "standby" | "gateway",
@@ -82,7 +86,7 @@ async function assertSameMarket(): Promise<void> {
   paths.push("/market/trades?symbol=BTC-PERP&limit=200", "/market/trades?symbol=BTC-PERP&limit=10&sort=ASC");
   for (const path of [...paths, "/market/sparklines", "/market/liquidations?symbol=BTC-PERP"]) {
     const [expected, ...others] = await Promise.all(
-      [leader, gateway, second].map(({ url }) => new Api(url).request("GET", path)),
+      [leader, gateway, second].map((server) => apiAt(server).request("GET", path)),
     );
     for (const { status, text } of others) assert.deepEqual([status, text], [200, expected.text], path);
   }
@@ -95,10 +99,10 @@ before(async () => {
   leader = node("start", "leader");
   await leader.start();
   standbyUrl = `http://127.0.0.1:${await freePort()}`;
-  const operator = new Operator(leader);
+  const operator = patient(new Operator(leader));
   for (const symbol of ["BTC-PERP", "ETH-PERP"]) await operator.setIndex(symbol, "65000");
-  maker = await openTrader(leader, "1000000");
-  taker = await openTrader(leader, "1000000");
+  maker = await openPatient(leader, "1000000");
+  taker = await openPatient(leader, "1000000");
   await trade(5);
   const upstream = { PERPD_UPSTREAM: `${standbyUrl},${leader.url}` };
   [gateway, second] = ["gateway", "second"].map((name) => node("gateway", name, upstream)) as [TestServer, TestServer];
@@ -136,7 +140,7 @@ test(
 );
 
 test("login, deposit, signed orders and private streams go through a gateway", options, async () => {
-  const trader = await openTrader(gateway, "50000");
+  const trader = await openPatient(gateway, "50000");
   const order: NewOrder = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.01" };
   const session = new PerpdClient({ baseUrl: gateway.url, token: trader.token as string });
   const { apiKey, secret } = await session.createKey({
@@ -155,14 +159,14 @@ test("login, deposit, signed orders and private streams go through a gateway", o
   assert.equal(refused.headers["x-request-id"], refused.body.requestId);
   const sequenced = await trader.request("POST", "/orders", { ...order, price: "60001" });
   const minSequence = sequenced.headers["perpd-sequence"];
-  const book = await new Api(gateway.url).request<OrderBook>(
+  const book = await apiAt(gateway).request<OrderBook>(
     "GET",
     `/market/orderbook?symbol=BTC-PERP&minSequence=${minSequence}`,
   );
   assert.ok(book.body.bids.some(([price]) => price === "60001"));
-  const older = await new Api(gateway.url).request("GET", "/market/trades?symbol=BTC-PERP&sort=ASC");
+  const older = await apiAt(gateway).request("GET", "/market/trades?symbol=BTC-PERP&sort=ASC");
   assert.match(String(older.headers["perpd-sequence"]), /^\d+$/);
-  const head = await new Api(gateway.url).request("HEAD", "/health");
+  const head = await apiAt(gateway).request("HEAD", "/health");
   assert.deepEqual([head.status, head.text], [200, ""]);
   assert.ok(Number(head.headers["content-length"]) > 100);
 
@@ -226,24 +230,15 @@ test("hostile messages at a gateway are refused as by the leader, and harm no on
     assert.equal((await large.closed).code, 1006);
   }
   const foreign = { Origin: "https://elsewhere.example", Authorization: `Bearer ${taker.token}` };
-  const stolen = await new Api(gateway.url).request<{ code: string }>("GET", "/account/balance", undefined, foreign);
+  const stolen = await apiAt(gateway).request<{ code: string }>("GET", "/account/balance", undefined, foreign);
   assert.equal(stolen.body.code, "ORIGIN_NOT_ALLOWED");
   await isInStep(follower);
 });
 
-/** Sends bytes, and resolves with the status and the code of all answers, when the server closes or after a while. */
-function answersTo({ port }: TestServer, text: string): Promise<string[]> {
-  const socket = connect(port, "127.0.0.1");
-  let answers = "";
-  socket.setEncoding("latin1").on("data", (part) => {
-    answers += part;
-  });
-  socket.on("error", () => {});
-  socket.write(text, "latin1");
-  setTimeout(() => socket.destroy(), 1000);
-  return new Promise((resolve) => {
-    socket.on("close", () => resolve(answers.match(/HTTP\/1\.1 \d+|"code":"\w+"/g) ?? []));
-  });
+/** Sends bytes, and resolves with the status and the code of all answers. */
+async function answersTo({ port }: TestServer, bytes: string): Promise<string[]> {
+  const { text } = await sendRaw(port, bytes);
+  return text.match(/HTTP\/1\.1 \d+|"code":"\w+"/g) ?? [];
 }
 
 test("hostile requests get the leader's answers at a gateway, and no client gets another's", options, async () => {
@@ -276,7 +271,7 @@ test("hostile requests get the leader's answers at a gateway, and no client gets
   // Node cannot send this. It says nothing about the leader.
   const unprintable = `GET /v1/orders HTTP/1.1\r\nAuthorization: Bearer a\u00e9b\r\n${end}`;
   assert.deepEqual(await answersTo(gateway, unprintable), ["HTTP/1.1 400", '"code":"BAD_REQUEST"']);
-  const { body } = await new Api(gateway.url).request<{ leader: string | null }>("GET", "/replication");
+  const { body } = await apiAt(gateway).request<{ leader: string | null }>("GET", "/replication");
   assert.equal(`${body.leader}/v1`, leader.url);
 
   const traders = [maker, taker] as const;
@@ -304,11 +299,11 @@ test("hostile requests get the leader's answers at a gateway, and no client gets
 });
 
 test("a gateway says what it does, and needs to know its upstreams", options, async () => {
-  const api = new Api(gateway.url);
+  const api = apiAt(gateway);
   const { body } = await api.request<{ role: string; leader: string }>("GET", "/replication");
   assert.deepEqual([body.role, `${body.leader}/v1`], ["GATEWAY", leader.url]);
   assert.equal((await api.request("GET", "/health/ready")).status, 200);
-  const metrics = await new Api(gateway.url, OPERATOR_TOKEN).request("GET", "/metrics");
+  const metrics = await apiAt(gateway, OPERATOR_TOKEN).request("GET", "/metrics");
   assert.match(metrics.text, /^perpd_ready 1$/m);
   assert.match(metrics.text, /^perpd_gateway_sockets [1-9]/m);
   assert.equal((await api.request("GET", "/metrics")).status, 403);
@@ -335,7 +330,7 @@ test("a gateway waits for the NATS server, and says meanwhile what it waits for"
     await early.logs(/cannot connect to NATS at nats:\/\/127\.0\.0\.1/);
     await network.open(port);
     await starts;
-    assert.equal((await new Api(early.url).request("GET", "/market/ticker")).status, 200);
+    assert.equal((await apiAt(early).request("GET", "/market/ticker")).status, 200);
   } finally {
     await early.dispose();
     network.close();
@@ -387,7 +382,7 @@ test(
   "without the stream a gateway shows no market data as if it were new, and recovers by itself",
   options,
   async () => {
-    const api = new Api(second.url);
+    const api = apiAt(second);
     const socket = await SocketClient.open(second.wsUrl);
     await socket.subscribe({ channel: "trades", symbol: "BTC-PERP" });
     await nats.kill();
@@ -402,7 +397,7 @@ test(
     await until("the gateway to be ready", async () => (await api.request("GET", "/health/ready")).status === 200);
     await until(
       "the leader to answer again",
-      async () => (await new Api(standby.url).request("GET", "/health/ready")).status === 200,
+      async () => (await apiAt(standby).request("GET", "/health/ready")).status === 200,
     );
     await trade(2, [at(standby, maker), at(standby, taker)]);
     await isInStep(follower);
@@ -424,7 +419,9 @@ test(
     await second.logs(/the gateway has fallen behind what the stream still holds/);
     await trade(3, traders);
     const bookAt = (server: TestServer) =>
-      new Api(server.url).request("GET", "/market/orderbook?symbol=BTC-PERP&depth=1000").then(({ text }) => text);
+      apiAt(server)
+        .request("GET", "/market/orderbook?symbol=BTC-PERP&depth=1000")
+        .then(({ text }) => text);
     await until("the leader's book", async () => (await bookAt(second)) === (await bookAt(standby)));
     for (const server of [gateway, second]) assert.deepEqual(await server.stop(), { code: 0, signal: null });
   },

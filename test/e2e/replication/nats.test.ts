@@ -238,7 +238,7 @@ test("a start waits for three servers, of which any one may die", options, async
     onSilence: () => {},
   });
   for (let sequence = 1; sequence <= 30; sequence++) {
-    if (sequence === 10) void (await leaderOf(servers)).kill();
+    if (sequence === 10) void (await until("the leader of the stream", () => leaderOf(servers))).kill();
     assert.equal(await publisher.publish(batchOf(sequence, sequence)), true);
   }
   assert.deepEqual(
@@ -285,8 +285,8 @@ test(
   },
 );
 
-/** The server that leads the stream. */
-async function leaderOf(servers: readonly Nats[]): Promise<Nats> {
+/** The server that leads the stream, or undefined while the first server does not know it. */
+async function leaderOf(servers: readonly Nats[]): Promise<Nats | undefined> {
   interface Jsz {
     account_details?: { stream_detail?: { name: string; cluster?: { leader?: string } }[] }[];
   }
@@ -294,5 +294,5 @@ async function leaderOf(servers: readonly Nats[]): Promise<Nats> {
   const streams =
     ((await reply.json()) as Jsz).account_details?.flatMap(({ stream_detail = [] }) => stream_detail) ?? [];
   const leader = streams.find(({ name }) => name === "perpd")?.cluster?.leader;
-  return servers[Number(leader?.slice(1))] as Nats;
+  return leader === undefined ? undefined : servers[Number(leader.slice(1))];
 }

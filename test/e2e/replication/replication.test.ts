@@ -10,10 +10,11 @@ import { Follower } from "../support/follower.ts";
 import { freePort } from "../support/free-port.ts";
 import { OPERATOR_TOKEN, removeFolder, startAndFail, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
-import { Operator, openTrader, Trader } from "../support/trader.ts";
+import { Operator, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import { purgeStream, runPerpd, seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
+import { openPatient, patient } from "./patient.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 /** Two processes and a real NATS server: one leads, the other one takes over. The tests build on each other. */
@@ -48,15 +49,20 @@ function node(name: string, command: "start" | "standby", port: number, flags: s
 }
 
 /** The trader at another process: with the same session. */
-const at = (server: TestServer): Trader =>
+const plainAt = (server: Pick<TestServer, "url">): Trader =>
   new Trader(server.url, trader.token as string, trader.accountId, trader.address, trader.privateKey);
+
+/** The same at a process that leads. */
+const at = (server: TestServer): Trader => patient(plainAt(server));
+
+const operatorAt = (server: Pick<TestServer, "url">): Operator => patient(new Operator(server));
 
 const metricsOf = async (server: TestServer): Promise<string> =>
   (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } })).text();
 
 /** All state but sessions, since each start opens one for the demo account. */
 async function digestsOf(server: Pick<TestServer, "url">): Promise<string> {
-  const { symbols, money } = await new Operator(server).soundAudit();
+  const { symbols, money } = await operatorAt(server).soundAudit();
   return JSON.stringify({ symbols, money });
 }
 
@@ -68,9 +74,8 @@ before(async () => {
   firstUrl = `http://127.0.0.1:${port}/v1`;
   first = node("first", "start", port);
   await first.start();
-  const operator = new Operator(first);
-  await operator.setIndex("BTC-PERP", "65000");
-  trader = await openTrader(first, "100000");
+  await operatorAt(first).setIndex("BTC-PERP", "65000");
+  trader = await openPatient(first, "100000");
 });
 after(async () => {
   await first?.dispose();
@@ -108,7 +113,7 @@ class Load {
 
 test("a standby is opened under load, streams what the leader does, and refuses to decide", options, async () => {
   await trader.buy("0.1", "60000", { clientOrderId: "before-backup" });
-  const maker = await openTrader(first, "100000");
+  const maker = await openPatient(first, "100000");
   await seed(first.dataFolder, data("backup"), data("second"));
   const load = new Load(maker);
   secondPort = await freePort();
@@ -117,7 +122,7 @@ test("a standby is opened under load, streams what the leader does, and refuses 
   secondLeads = second.start();
   secondLeads.catch(() => {});
   await second.logs(/this process follows a leader/);
-  const reader = new Trader(standby, trader.token as string, trader.accountId, trader.address, trader.privateKey);
+  const reader = plainAt({ url: standby });
   follower = new Follower(standby, reader);
   await follower.stream.ready;
   socket = await SocketClient.openAs(`ws://127.0.0.1:${secondPort}/v1/ws`, trader.token);
@@ -130,8 +135,12 @@ test("a standby is opened under load, streams what the leader does, and refuses 
   });
   const sequence = Number(own.headers["perpd-sequence"]);
   assert.ok(sequence >= own.body.sequence);
-  const read = await reader.request("GET", `/orders/client:own?minSequence=${sequence}`);
-  assert.equal(read.status, 200);
+  const read = await until("the standby to have the order", async () => {
+    const answer = await reader.request<{ code?: string }>("GET", `/orders/client:own?minSequence=${sequence}`);
+    // It waits a second at most.
+    return answer.body.code !== "SEQUENCE_NOT_REACHED" && answer;
+  });
+  assert.equal(read.status, 200, read.text);
   assert.ok(Number(read.headers["perpd-sequence"]) >= sequence);
   const early = await reader.refused("SEQUENCE_NOT_REACHED", "GET", `/orders?minSequence=${sequence + 1000}`);
   assert.deepEqual([early.field, early.details?.sequence], ["minSequence", sequence]);
@@ -192,7 +201,7 @@ test("the dead leader comes back as a standby, and leads when the other one stop
   leads.catch(() => {});
   await first.logs(/this process follows a leader/);
   // Without serveReads.
-  await at(first).refused("NOT_LEADER", "GET", "/orders");
+  await plainAt(first).refused("NOT_LEADER", "GET", "/orders");
   await assert.rejects(SocketClient.open(first.wsUrl), /503/);
   assert.equal((await at(first).get<Health>("/health")).role, "STANDBY");
   await at(second).buy("0.01", "48000", { clientOrderId: "while-standby" });
@@ -209,7 +218,7 @@ test("a leader that was stopped for seconds is fenced: it answers no read and en
   secondLeads = second.start();
   secondLeads.catch(() => {});
   await until("the standby", () => /this process follows a leader/.test(second.stderr.slice(oldLog)));
-  const old = at(first);
+  const old = plainAt(first);
   first.signal("SIGSTOP");
   await secondLeads;
   await at(second).buy("0.01", "47000", { clientOrderId: "by-the-new-leader" });
@@ -230,12 +239,12 @@ test("a leader that was stopped for seconds is fenced: it answers no read and en
 
 test("while the stream is gone nothing is acknowledged, and nothing is lost when it is back", options, async () => {
   const there = at(second);
-  const leaver = await openTrader(second, "1000");
+  const leaver = await openPatient(second, "1000");
   const { orderId } = await leaver.buy("0.001", "41000");
   const leaving = await SocketClient.open(second.wsUrl);
   await leaving.request("auth", { token: leaver.token, cancelOnDisconnect: true });
   await nats.kill();
-  const answer = there.request<{ code: string }>("POST", "/orders", {
+  const answer = plainAt(second).request<{ code: string }>("POST", "/orders", {
     ...{
       symbol: "BTC-PERP",
       side: "BUY",
@@ -246,7 +255,7 @@ test("while the stream is gone nothing is acknowledged, and nothing is lost when
     },
   });
   await second.logs(/the replicated stream does not answer/);
-  await until("reads to be refused", async () => (await there.request("GET", "/orders")).status === 503);
+  await until("reads to be refused", async () => (await plainAt(second).request("GET", "/orders")).status === 503);
   await leaving.close();
   await nats.start();
   const { status } = await answer;
@@ -257,7 +266,7 @@ test("while the stream is gone nothing is acknowledged, and nothing is lost when
   const { data: orders } = await there.openOrders("?limit=100");
   assert.ok(orders.some(({ clientOrderId }) => clientOrderId === "by-the-new-leader"));
   if (status === 201) assert.ok(orders.some(({ clientOrderId }) => clientOrderId === "in-between"));
-  await new Operator(second).soundAudit();
+  await operatorAt(second).soundAudit();
 });
 
 test("a client that knows both addresses trades and reads through a take-over", options, async () => {
@@ -311,14 +320,14 @@ test("a client that knows both addresses trades and reads through a take-over", 
   let index = 65_000;
   // A quiet market's ticker has nothing to say.
   await until("the stream to go on", async () => {
-    await new Operator(first).setIndex("BTC-PERP", String(index++));
+    await operatorAt(first).setIndex("BTC-PERP", String(index++));
     return prices.length > 0;
   });
   stream.close();
 });
 
 test("an operator has the leader step down: a standby leads, and no request is lost", options, async (t) => {
-  const operator = new Operator(first);
+  const operator = operatorAt(first);
   const alone = await operator.refused("NO_STANDBY", "POST", "/operator/step-down");
   assert.deepEqual(alone.details, { standbys: 0 });
   proxy = new TcpProxy(Number(new URL(nats.url).port));
@@ -359,12 +368,12 @@ test("an operator has the leader step down: a standby leads, and no request is l
   t.diagnostic(`${stdout.trim()}; longest time without an answer: ${Math.round(longestMs)} ms`);
   assert.equal(new Set(acknowledged).size, acknowledged.length);
   assert.equal((await at(second).get<Replication>("/replication")).epoch, epoch + 1);
-  await new Operator(second).soundAudit();
+  await operatorAt(second).soundAudit();
 });
 
 /** An order that the process may answer or not. The same id finds out. */
 const tryOrder = (server: TestServer, clientOrderId: string) =>
-  at(server)
+  plainAt(server)
     .request<{ code: string }>("POST", "/orders", {
       ...{ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "44000", quantity: "0.01", clientOrderId },
     })
@@ -377,13 +386,13 @@ test("a leader that is cut off from the stream answers nothing more, and ends wh
   const leads = first.start();
   leads.catch(() => {});
   await until("the standby", () => /this process follows a leader/.test(first.stderr.slice(oldLog)));
-  await tryOrder(second, "before-the-cut");
+  await at(second).buy("0.01", "44000", { clientOrderId: "before-the-cut" });
   const socket = await SocketClient.open(second.wsUrl);
   await socket.subscribe({ channel: "trades", symbol: "BTC-PERP" });
   proxy.cut();
   const lost = tryOrder(second, "beyond-the-cut");
   await leads;
-  assert.equal((await at(second).request("GET", "/orders")).status, 503);
+  assert.equal((await plainAt(second).request("GET", "/orders")).status, 503);
   await at(first).buy("0.01", "43000", { clientOrderId: "by-the-other-side" });
   // Its streams would seem to be those of a quiet market.
   assert.deepEqual(await socket.closed, { code: 1001, reason: "GOING_AWAY" });
@@ -417,7 +426,7 @@ test("a leader stops in order without the stream, and a start waits until it is 
     (await idsAt(first)).filter((id) => id !== "unanswered"),
     ids,
   );
-  await new Operator(first).soundAudit();
+  await operatorAt(first).soundAudit();
 });
 
 test("a folder that was replicated does not start alone, and names what to do", options, async () => {

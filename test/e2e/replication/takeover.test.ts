@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Audit, FundingPayment, Order, Page, Transfer } from "../../../src/client/types.ts";
 import { takeSeed } from "../../core/support/seed.ts";
-import type { Api } from "../support/api.ts";
 import { KeyHolder, openKey } from "../support/keys.ts";
 import { Random } from "../support/random.ts";
 import { removeFolder, TestServer } from "../support/server.ts";
-import { Operator, openTrader, Trader } from "../support/trader.ts";
+import { Operator, Trader } from "../support/trader.ts";
 import { pause, until } from "../support/wait.ts";
 import { seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
+import { openPatient, patient } from "./patient.ts";
 
 /**
  * Two machines whose clocks differ by an hour. A leader dies with everything under way that time moves: the standby, whose
@@ -73,31 +73,6 @@ class Machine {
   }
 }
 
-/**
- * Repeats what the leader refuses while it cannot renew its lease, as on a machine that is busy with other tests: nothing was
- * done then.
- */
-function patient<T extends Api>(api: T): T {
-  const request = api.request.bind(api) as Api["request"];
-  api.request = async <R>(...call: Parameters<Api["request"]>) => {
-    for (let tries = 0; ; tries++) {
-      const answer = await request<R>(...call);
-      const { code } = answer.body as { code?: string };
-      if (code !== "NOT_LEADER" || tries === 100) return answer;
-      await pause(100);
-    }
-  };
-  return api;
-}
-
-/** An account. */
-async function open({ server }: Machine, money: string): Promise<Trader> {
-  const opened = await until<Trader>("an account", () => openTrader(server, "0").catch(() => undefined));
-  const trader = patient(opened);
-  await trader.deposit(money);
-  return trader;
-}
-
 const operatorAt = (url: string): Operator => patient(new Operator({ url }));
 
 /** The same account, at the other machine. */
@@ -139,7 +114,7 @@ before(async () => {
   const operator = operatorAt(first.server.url);
   for (const [i, symbol] of SYMBOLS.entries()) await operator.setIndex(symbol, String(INDEX[i]));
   traders = [];
-  for (let i = 0; i < 6; i++) traders.push(await open(first, i < 2 ? "1000000" : "2000"));
+  for (let i = 0; i < 6; i++) traders.push(await openPatient(first.server, i < 2 ? "1000000" : "2000"));
   await seed(first.server.dataFolder, at("backup"), at("second"));
   second = new Machine("second", "standby", middle + HOUR_MS);
 });
@@ -242,7 +217,11 @@ test("a standby whose clock is an hour behind takes over, and time goes on from 
     await operator.request("POST", `/operator/symbols/${symbol}/resume`);
     await operator.setIndex(symbol, String([65_000, 3_500][i]));
   }
-  const [alice, bob, carol] = (await Promise.all([1, 2, 3].map(() => open(first, "5000")))) as [Trader, Trader, Trader];
+  const [alice, bob, carol] = (await Promise.all([1, 2, 3].map(() => openPatient(first.server, "5000")))) as [
+    Trader,
+    Trader,
+    Trader,
+  ];
   traders = [alice, bob, carol];
   key = await openKey(first.server, alice, ["READ", "TRADE"]);
   revoked = await openKey(first.server, alice, ["READ"]);
