@@ -210,12 +210,14 @@ test(
   async () => {
     const { page } = first;
     let sent = 0;
+    const isThere = async (): Promise<boolean> => (await alice.openOrders()).data.length === 1;
     const cutAfter = (isForwarded: boolean): void => {
       proxy.toExchange = (message, pair) => {
         if (!message.includes('"order.place"') || message.includes('"dryRun"')) return message;
         sent++;
         pair.isMute = proxy.isDown = true;
-        setTimeout(() => proxy.cut(), isForwarded ? 100 : 0);
+        const arrives = isForwarded ? until("the order", isThere) : Promise.resolve();
+        void arrives.then(() => proxy.cut());
         return isForwarded ? message : null;
       };
     };
@@ -226,7 +228,7 @@ test(
     await shows(notice(page, "Outcome unknown"));
     await shows(banner(page, /connection to the exchange is lost/));
     assert.ok(await button(page, "Sending…").isDisabled());
-    await until("the order", async () => (await alice.openOrders()).data.length === 1);
+    await until("the order", isThere);
     assert.equal(await notice(page, /Not placed|Refused/).count(), 0);
     proxy.heal();
     await shows(notice(page, "Limit order placed"));
@@ -310,6 +312,8 @@ test("orders that traded while a page was away are told and listed when it is ba
 });
 
 test("a liquidation is announced before, told when it happens, and found in the histories", options, async () => {
+  // The larger the age of the index price, the less an account may open.
+  await operator.setIndex("BTC-PERP", "65000");
   await maker.cancelAll();
   await maker.sell("1", "65000");
   const bob = await openTrader(server, "1000");
@@ -375,9 +379,10 @@ test("a halt and its end are seen by the operator who makes them and by the trad
   const status = (text: string): Locator => desk.page.getByRole("row").filter({ hasText: "BTC-PERP" }).getByText(text);
   for (const mode of ["Reduce only", "Halted", "Cancel only"]) {
     await change("Halt", mode);
-    await shows(status(mode));
+    // First, because notices go after some seconds.
     await shows(notice(page, `BTC-PERP: ${mode.toLowerCase()}`));
     await shows(notice(page, "Reason: operator."));
+    await shows(status(mode));
     await shows(page.getByRole("banner").getByText(mode, { exact: true }));
     await shows(
       region(page, "Place an order")
@@ -391,8 +396,8 @@ test("a halt and its end are seen by the operator who makes them and by the trad
   await button(page, /^Cancel order/).click();
   await shows(page.getByText("No open orders."));
   await change("Resume");
-  await shows(status("Trading"));
   await shows(notice(page, "BTC-PERP: trading"));
+  await shows(status("Trading"));
   await buy(page, { Price: "64100", Size: "0.01" });
   await shows(openOrder(page, "0.01"));
   await button(page, /^Cancel order/).click();

@@ -259,8 +259,11 @@ test("the page computes while a slider moves, and asks the engine at most four t
   for (let i = 0; i < 60; i++) await page.keyboard.press("ArrowRight");
   await shows(figure("Margin required").filter({ hasText: /^69,\d{3}\.\d\d USDC$/ }));
   const runs = sent.slice(before).filter(({ params }) => params.dryRun === true);
-  for (const [i, { at }] of runs.slice(1).entries())
-    assert.ok(at - (runs[i]?.at ?? 0) > 245, `${at - (runs[i]?.at ?? 0)} ms after the one before`);
+  // The page may be kept from its processor before it sends one: then that one is noted too late, and the next one is in time.
+  const times = runs.map(({ at }) => at);
+  for (const [i, from] of times.entries())
+    for (const [k, at] of times.slice(i + 1).entries())
+      assert.ok(at - from > 245 * (k + 1) - 50, `${k + 1} within ${at - from} ms: ${times}`);
   assert.ok(runs.length > 0 && runs.length < 60, `${runs.length} dry runs`);
   const most = 1 + Math.ceil((performance.now() - from) / 2_000);
   assert.ok(asked > 0 && asked <= most, `the largest order was asked for ${asked} times, at most ${most}`);

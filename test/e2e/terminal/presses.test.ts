@@ -4,6 +4,7 @@ import { Operator } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import {
   alice,
+  answer,
   closeTerminal,
   dialog,
   field,
@@ -39,12 +40,14 @@ test("a double click on the order form places one order, and what is typed meanw
   await shows(form().getByRole("button", { name: "Sending…" }));
   await field("Size").press("Enter");
   await field("Size").fill("0.07");
+  await answer();
   await shows(notice("Bought 0.04 BTC"));
   await settle();
   assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "0.04"]);
   assert.equal(await field("Size").inputValue(), "0.07");
   // Without a change, the size goes with the order: another Enter sends nothing.
   await field("Size").press("Enter");
+  await answer();
   await shows(notice("Bought 0.07 BTC"));
   await until("the answer", async () => (await field("Size").inputValue()) === "");
   await field("Size").press("Enter");
@@ -62,12 +65,14 @@ test("a double click closes a part once, and amends once", options, async () => 
   slowDown();
   await dialog().getByRole("button", { name: "Close 50%" }).dblclick();
   await page.keyboard.press("Enter");
+  await answer();
   await hides(dialog());
   await settle();
   assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "0.055"]);
   await row.getByRole("button", { name: "TP / SL BTC-PERP" }).click();
   await dialog().getByLabel("Stop loss at").fill("60000");
   await dialog().getByRole("button", { name: "Confirm" }).dblclick();
+  await answer();
   await hides(dialog());
   await settle();
   assert.deepEqual([sent.length, (await alice.openOrders()).data.length], [2, 1]);
@@ -95,6 +100,7 @@ test("a position is reversed once by a double click, and by the size of the mome
   slowDown();
   await reverse.dblclick();
   await reverse.click({ delay: 50 });
+  await answer();
   await shows(row.getByRole("cell", { name: "−0.055 BTC", exact: true }));
   await settle();
   assert.deepEqual([sent.length, await sizeOf("BTC-PERP")], [1, "-0.055"]);
@@ -206,18 +212,18 @@ test("a close whose answer is lost is found, and that of a whole position is tol
   const lostConnection = /ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection|status of 404/;
   tab.expected = lostConnection;
   let requests = 0;
-  const loseAnswerTo = (op: string): void => {
+  const loseAnswerTo = (op: string, sizeAfter: string): void => {
     proxy.toExchange = (message, pair) => {
       if (!message.includes(`"op":"${op}"`) || message.includes('"dryRun"')) return message;
       requests++;
       pair.isMute = true;
-      setTimeout(() => proxy.cut(), 100);
+      void until("the fill", async () => (await sizeOf("ETH-PERP")) === sizeAfter).then(() => proxy.cut());
       return message;
     };
   };
   await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
   await dialog().getByText("50%", { exact: true }).click();
-  loseAnswerTo("order.place");
+  loseAnswerTo("order.place", "0.5");
   await dialog().getByRole("button", { name: "Close 50%" }).click();
   await shows(notice("Sold 0.5 ETH"));
   await hides(dialog());
@@ -226,7 +232,7 @@ test("a close whose answer is lost is found, and that of a whole position is tol
   await shows(rows("Positions").filter({ hasText: "ETH-PERP" }).getByRole("cell", { name: "0.5 ETH", exact: true }));
   await shows(page.getByText("Live", { exact: true }));
 
-  loseAnswerTo("position.close");
+  loseAnswerTo("position.close", "0");
   await page.getByRole("button", { name: "Close… ETH-PERP" }).click();
   await dialog().getByRole("button", { name: "Close 100%" }).click();
   await shows(notice("Outcome unknown"));

@@ -3,7 +3,8 @@ import { CHROMIUM, openBrowser } from "../support/browser.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Tab } from "../support/tab.ts";
 import { Operator, openTrader, type Trader } from "../support/trader.ts";
-import { FaultProxy } from "./fault-proxy.ts";
+import { until } from "../support/wait.ts";
+import { FaultProxy, type Pair } from "./fault-proxy.ts";
 import { announceWallets } from "./wallets.ts";
 
 /** The terminal in Chromium behind a FaultProxy, which can slow it down. One for each process: a test file has its own. */
@@ -64,31 +65,37 @@ export const notice = (text: string | RegExp): Locator => region("Notifications"
 export const shows = (locator: Locator): Promise<void> => locator.first().waitFor({ timeout: 20_000 });
 export const hides = (locator: Locator): Promise<void> => locator.first().waitFor({ state: "hidden", timeout: 20_000 });
 
-/** Long enough for a second press to come before the answer. */
-const SLOW_MS = 700;
+/** Answers that slowDown() keeps back. */
+const held: (() => void)[] = [];
 
-/** Keeps answers to trading back, and notes what is sent. Streams and dry runs are not slowed down. */
+/** Keeps answers to trading back until answer(), and notes what is sent. Streams and dry runs are not slowed down. */
 export function slowDown(): void {
-  const waiting = new Set<unknown>();
-  sent.length = 0;
-  proxy.toExchange = (message) => {
+  const waiting = new Map<Pair, Set<unknown>>();
+  sent.length = held.length = 0;
+  proxy.toExchange = (message, pair) => {
     const { op, id, params } = JSON.parse(message);
     if (/^(order|orders|position)\./.test(op) && params.dryRun !== true) {
       sent.push({ op, params });
-      waiting.add(id);
+      waiting.set(pair, (waiting.get(pair) ?? new Set()).add(id));
     }
     return message;
   };
   proxy.toPage = (message, pair) => {
     const { id } = JSON.parse(message);
-    if (id === undefined || !waiting.delete(id)) return message;
-    setTimeout(() => pair.page.send(message), SLOW_MS);
+    if (id === undefined || !waiting.get(pair)?.delete(id)) return message;
+    held.push(() => pair.page.send(message));
     return null;
   };
 }
 
+/** The page gets the answers that it waits for; there must be one. */
+export async function answer(): Promise<void> {
+  await until("an answer", () => held.length > 0);
+  for (const send of held.splice(0)) send();
+}
+
 /** After so long nothing more would be sent. */
-export const settle = (): Promise<void> => page.waitForTimeout(2 * SLOW_MS);
+export const settle = (): Promise<void> => page.waitForTimeout(1400);
 
 export const sizeOf = async (symbol: string): Promise<string> => {
   const position = await alice.position(symbol);

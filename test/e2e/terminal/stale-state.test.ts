@@ -7,6 +7,7 @@ import { Operator, openTrader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 import {
   alice,
+  answer,
   closeTerminal,
   dialog,
   field,
@@ -80,6 +81,7 @@ test(
     await wall.sell("0.5", "63999");
     release();
     await goTo("ETH", "0");
+    await answer();
     await shows(notice(/^A post-only order must not trade at once/));
     assert.equal(
       await form()
@@ -165,6 +167,7 @@ test("the preview of an order comes over a slow connection, and is never that of
   await form().getByRole("button", { name: "Market", exact: true }).click();
   await field("Size").fill("0.02");
   await shows(after.and(page.getByText("0.13 BTC", { exact: true })));
+  answerAfter(5000);
   await field("Size").fill("0.03");
   await shows(form().getByRole("button", { name: "Buy 0.03 BTC" }));
   assert.equal(await after.textContent(), "–");
@@ -344,6 +347,7 @@ test("a share of the largest order does not land in an order that was changed me
   await share(50);
   await share(25);
   await answer();
+  await until("the size", async () => (await size()) !== "");
   assert.deepEqual([await size(), requests], [quarter, 1]);
   await side("Buy / Long");
   await field("Size").fill("");
