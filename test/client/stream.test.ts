@@ -417,7 +417,7 @@ test("a damaged message from an exchange that was right before makes a new conne
 test("a request whose reply is lost on a living connection ends, its outcome unknown", async () => {
   let disconnects = 0;
   const handlers = { onMessage() {}, onDisconnect: () => disconnects++ };
-  stream = client.stream([{ channel: "balance" }], handlers, { timeoutMs: 100 });
+  stream = client.stream([{ channel: "balance" }], handlers, { timeoutMs: 2000 });
   await stream.ready;
   const answered = answer;
   answer = (request) => (request.op === "order.cancel" ? null : answered(request));

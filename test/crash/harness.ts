@@ -68,7 +68,7 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashReport
     }
     // Finally checks everything since the beginning.
     await verifyAll(load, accounts, 0);
-    if (/"level":(50|60)/.test(server.stderr)) findings.other.push(`the server has logged an error: ${server.stderr}`);
+    for (const line of server.loggedErrors) findings.other.push(`the server has logged an error: ${line}`);
     return { kills, acknowledged: load.acknowledged, findings };
   } catch (error) {
     findings.other.push(`${(error as Error).stack}\n${server.stderr.slice(-2000)}`);

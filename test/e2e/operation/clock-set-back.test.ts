@@ -45,9 +45,11 @@ test("when the machine's clock is set back by an hour, time goes on and a metric
   assert.ok((await aheadSeconds(operator)) < 1);
   setClock(0);
   await until("the metric", async () => (await aheadSeconds(operator)) > HOUR_MS / 1000 - 60);
-  await operator.setIndex("BTC-PERP", "65000");
   const tickerStatus = async () => (await trader.get<Ticker>("/market/ticker?symbol=BTC-PERP")).status;
-  await until("trading", async () => (await tickerStatus()) === "TRADING");
+  await until("trading", async () => {
+    await operator.setIndex("BTC-PERP", "65000");
+    return (await tickerStatus()) === "TRADING";
+  });
   const body = { asset: "USDC", amount: "40", address: trader.address, reference: "out" };
   await trader.call<Transfer>(201, "POST", "/account/withdraw", body);
   await until("the withdrawal", async () => {

@@ -203,12 +203,13 @@ test("a hanging thread is ended and rebuilt, and the others continue", async (t)
   await new Operator(server).soundAudit();
 });
 
-test("health names a dead thread until it is rebuilt, and a stop during a rebuild runs cancel-on-disconnect", async (t) => {
-  const server = await start(t, WORKERS, { RECOVER_AFTER_MS: "500" });
+const FAULTY = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" } as const;
+
+test("health names a dead thread until it is rebuilt", async (t) => {
+  const server = await start(t, WORKERS, { RECOVER_AFTER_MS: "5000" });
   const alice = await openTrader(server, "100000");
-  const fault = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };
   await alice.get("/health/ready");
-  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...fault, clientOrderId: "throw-0" });
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...FAULTY, clientOrderId: "throw-0" });
   const { details } = await alice.refused("NOT_READY", "GET", "/health/ready");
   assert.deepEqual(details, {
     codes: ["REBUILDING"],
@@ -226,7 +227,11 @@ test("health names a dead thread until it is rebuilt, and a stop during a rebuil
   await alice.get("/health/live");
   await until("the rebuild", async () => (await alice.request("GET", "/health/ready")).status === 200);
   assert.deepEqual([(await alice.get<Health>("/health")).status, await rebuilds(server)], ["OK", 1]);
+});
 
+test("a stop during a rebuild runs cancel-on-disconnect", async (t) => {
+  const server = await start(t, WORKERS);
+  const alice = await openTrader(server, "100000");
   const socket = await SocketClient.open(server.wsUrl);
   t.after(() => socket.close());
   await socket.request("auth", { token: alice.token, cancelOnDisconnect: true });
@@ -235,7 +240,7 @@ test("health names a dead thread until it is rebuilt, and a stop during a rebuil
     const { orderId } = await alice.place({ symbol, side: "BUY", type: "LIMIT", price: "100", quantity: "0.1" });
     placed.push(orderId);
   }
-  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...fault, clientOrderId: "throw-0" });
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...FAULTY, clientOrderId: "throw-0" });
   assert.deepEqual(await server.stop(), { code: 0, signal: null });
   await server.start();
   for (const orderId of placed) assert.equal((await again(server, alice).order(orderId)).status, "CANCELED");

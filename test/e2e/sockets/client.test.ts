@@ -7,7 +7,7 @@ import type { ChannelMessage, OrderBookMessage, PlacedOrder } from "../../../src
 import "../support/documents/documented-fetch.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/wait.ts";
-import { newPrivateKey, walletOf } from "../support/wallet.ts";
+import { login, newPrivateKey, walletOf } from "../support/wallet.ts";
 
 let server: TestServer;
 let operator: PerpdClient;
@@ -16,6 +16,8 @@ before(async () => {
   server = await startServer();
   operator = new PerpdClient({ baseUrl: server.url, token: OPERATOR_TOKEN });
   await operator.setIndexPrice("BTC-PERP", "65000");
+  // Starts the thread that checks signatures, which may take longer than the client waits.
+  await login(server.url);
 });
 
 after(() => server.dispose());

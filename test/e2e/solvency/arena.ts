@@ -195,7 +195,10 @@ export class Arena {
     const end = Date.now() + QUIET_WITHIN_MS;
     let last = "";
     let since = Date.now();
-    while (Date.now() < end && Date.now() - since < this.quietMs) {
+    let askedAt = since;
+    // An answer may come late: the state that it shows was that of some time since it was asked for.
+    while (Date.now() < end && askedAt - since < this.quietMs) {
+      askedAt = Date.now();
       const { symbols, ledgerDigest, money } = await this.operator.audit();
       const now = JSON.stringify([symbols, ledgerDigest, money]);
       if (now !== last) since = Date.now();

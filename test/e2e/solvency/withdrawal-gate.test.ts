@@ -7,7 +7,7 @@ import { Operator, openTrader, Trader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 
 /** Longer than it takes until withdrawals are gated: about 3 s on an idle machine. */
-const DELAY_MS = 10_000;
+const DELAY_MS = 20_000;
 const TO = "0x00000000000000000000000000000000000000aa";
 const REASON = "the insurance fund's positions are larger than its equity";
 

@@ -132,6 +132,12 @@ export class TestServer {
     return ["--config", config, "--no-bots", "--price-source", "operator", "--rate-limit", "off"];
   }
 
+  /** Lines of the log, but for those about a disk that other work on the machine keeps busy for seconds. */
+  get loggedErrors(): string[] {
+    const lines = this.stderr.split("\n").filter((line) => /"level":(50|60)/.test(line));
+    return lines.filter((line) => !line.includes("the disk does not answer"));
+  }
+
   /** Resolves when the log contains the line, which may be later than a reply. */
   async logs(line: RegExp): Promise<void> {
     await until(`${line} in the log`, () => line.test(this.stderr));
