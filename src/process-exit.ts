@@ -5,7 +5,7 @@ const MAX_WAIT_MS = 1000;
 
 /** All threads share this, from the one that has loaded this module first. */
 const KEY = "perpd.processExit";
-/** How many threads are in delayingExit(). */
+/** How many threads do work that an exit waits for. */
 const WORKING = 0;
 const IS_EXITING = 1;
 
@@ -23,22 +23,42 @@ function shareState(): Int32Array {
  * Does short, synchronous work that exitProcess() waits for. In another thread than the main one it does not return once the process
  * exits.
  *
- * process.exit() ends the other threads wherever they are. If lmdb opens a database then, it cannot make the JavaScript values that
- * it returns, and aborts the process: the exit code would be that of a crash.
+ * process.exit() ends the other threads wherever they are. If lmdb is loaded or opens a database then, it cannot make the JavaScript
+ * values that it returns, and aborts the process: the exit code would be that of a crash.
  */
 export function delayingExit<T>(work: () => T): T {
-  Atomics.add(state, WORKING, 1);
+  enter();
   try {
-    if (isMainThread || Atomics.load(state, IS_EXITING) === 0) return work();
+    return work();
   } finally {
-    Atomics.sub(state, WORKING, 1);
-    Atomics.notify(state, WORKING);
+    leave();
   }
-  Atomics.wait(state, IS_EXITING, 1);
-  throw new Error("the process exits");
 }
 
-/** Ends the process, for the main thread: all that is in delayingExit() is done first. */
+/** The same for work that gives a promise. */
+export async function delayingExitUntil<T>(work: () => Promise<T>): Promise<T> {
+  enter();
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
+}
+
+function enter(): void {
+  Atomics.add(state, WORKING, 1);
+  if (isMainThread || Atomics.load(state, IS_EXITING) === 0) return;
+  leave();
+  // The exit ends this thread.
+  Atomics.wait(state, IS_EXITING, 1);
+}
+
+function leave(): void {
+  Atomics.sub(state, WORKING, 1);
+  Atomics.notify(state, WORKING);
+}
+
+/** Ends the process, for the main thread, after all work in delayingExit() and delayingExitUntil(). */
 export function exitProcess(code: number): never {
   Atomics.store(state, IS_EXITING, 1);
   const deadline = performance.now() + MAX_WAIT_MS;

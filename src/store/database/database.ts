@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ABORT, open, type RootDatabase } from "lmdb";
+import type { RootDatabase } from "lmdb";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import { delayingExit } from "../../process-exit.ts";
+import { delayingExit, delayingExitUntil } from "../../process-exit.ts";
 import { databaseOf } from "../files/data-folder.ts";
 import { withFileName } from "../files/files.ts";
 import {
@@ -42,6 +42,8 @@ import { SeriesTable } from "./series.ts";
 import { ShortLivedOrderTable } from "./short-lived-orders.ts";
 import { type Key, RowTable } from "./table.ts";
 import { WriteBatch } from "./write-batch.ts";
+
+const { ABORT, open } = await delayingExitUntil(() => import("lmdb"));
 
 /** Address space, not disk: the file grows as it is written. Generous, since a later remapping would keep the old map too. */
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;

@@ -9,7 +9,8 @@ const OPENINGS = 10;
 
 if (isMainThread) {
   const [dir = "", code] = process.argv.slice(2);
-  await openDatabase(dir).close();
+  // It stays open, as in an exchange: otherwise lmdb would end its environment whenever both threads have closed it.
+  openDatabase(dir);
   let openings = 0;
   for (let i = 0; i < THREADS; i++) {
     const thread = new Worker(fileURLToPath(import.meta.url), { workerData: dir });
