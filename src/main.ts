@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { commandHelp, commandsHelp } from "./cli/help.ts";
 import { COMMANDS, findCommand, runCommand } from "./cli/main.ts";
-import { exitProcess } from "./process-exit.ts";
 import { Stopper } from "./stopper.ts";
+import { exitProcess } from "./store/files/process-exit.ts";
 
 const version = (
   JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }

@@ -1,7 +1,7 @@
 import { type Logger, pino } from "pino";
 import type { Config } from "./config.ts";
 import { Output } from "./output.ts";
-import { exitProcess } from "./process-exit.ts";
+import { exitProcess } from "./store/files/process-exit.ts";
 
 /** At its end the process waits so long for a reader of its last lines. */
 const LAST_LINES_MS = 250;

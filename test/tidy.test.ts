@@ -88,8 +88,8 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   viem: ["src/packages/viem.ts", "src/cli/wallet.ts"],
   typebox: ["src/packages/typebox.ts"],
   pino: ["src/process-log.ts", "src/exchange.ts"],
-  // The second is a program of its own.
-  "node:worker_threads": ["src/actor/", "src/store/database/database-probe-main.ts"],
+  // The last one is a program of its own.
+  "node:worker_threads": ["src/actor/", "src/store/files/process-exit.ts", "src/store/database/database-probe-main.ts"],
 };
 
 /** What only these files may say: shared memory is theirs to order. */
@@ -100,6 +100,7 @@ const ATOMICS = [
   "src/actor/threads/control.ts",
   "src/store/database/client-id-filter.ts",
   "src/store/database/database-probe-main.ts",
+  "src/store/files/process-exit.ts",
 ];
 
 /** What alone may throw dice in the core: nothing that is decided depends on them. */

@@ -2,7 +2,6 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RootDatabase } from "lmdb";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import { delayingExit, delayingExitUntil } from "../../process-exit.ts";
 import { databaseOf } from "../files/data-folder.ts";
 import { withFileName } from "../files/files.ts";
 import {
@@ -13,6 +12,7 @@ import {
   markInitialised,
   readGenesis,
 } from "../files/genesis.ts";
+import { delayingExit, delayingExitUntil } from "../files/process-exit.ts";
 import { ClientOrderTable } from "./client-order-table.ts";
 import { probeDatabase } from "./database-probe.ts";
 import {

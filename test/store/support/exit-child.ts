@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { exitProcess } from "../../../src/process-exit.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
+import { exitProcess } from "../../../src/store/files/process-exit.ts";
 
 /** Exits while two threads open the database of a folder over and over. Arguments: the folder, the exit code. */
 const THREADS = 2;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const PROGRAM = fileURLToPath(new URL("./store/support/exit-child.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../support/exit-child.js", import.meta.url));
 const EXIT_CODE = 7;
 
 test("a process that exits while its threads open the database has its exit code", (t) => {
