@@ -27,12 +27,6 @@ export class CommandQueues {
   /** By actor id: the number of its worker. */
   private readonly workerOfActor: (number | undefined)[] = [];
   private willWake = false;
-  /** Called once per event-loop iteration in which commands were sent, after their workers were woken. */
-  private readonly onWoken: () => void;
-
-  constructor(onWoken: () => void) {
-    this.onWoken = onWoken;
-  }
 
   /** Adds a worker and the actors that are pinned to it. */
   add(commands: RingProducer, actorIds: readonly number[]): void {
@@ -105,7 +99,6 @@ export class CommandQueues {
   private readonly wakeWorkers = (): void => {
     this.willWake = false;
     for (const queue of this.queues) if (queue.unwokenCommands > 0) wakeWorker(queue);
-    this.onWoken();
   };
 }
 

@@ -29,11 +29,6 @@ export interface EngineClientOptions {
    * for cancels, prices, ticks and everything that reduces. Default MAX_PENDING.
    */
   readonly maxInFlight?: number;
-  /**
-   * For this many milliseconds after it last sent or found something the gateway polls for replies before it sleeps.
-   * About the time that an order takes through the other threads. Default 0.
-   */
-  readonly pollMs?: number;
 }
 
 /** Sends commands into the workers' rings and hands out what the journal releases. Single-threaded. */
@@ -52,15 +47,14 @@ export class EngineClient implements Engine {
   protected stopping = false;
   private readonly maxInFlight: number;
   private readonly requests = new RequestTable();
-  private readonly queues: CommandQueues;
+  private readonly queues = new CommandQueues();
   private readonly released: ReleasedTransactions;
   private readonly releaseDrain: ReleaseDrain;
   private readonly indexWaiters = new SequenceWaiters();
   private rebuildCount = 0;
 
   constructor(options: EngineClientOptions) {
-    const { instruments, marginTable, control, front, frontDoorbell, maxInFlight = MAX_PENDING, pollMs = 0 } = options;
-    const { requests } = this;
+    const { instruments, marginTable, control, front, frontDoorbell, maxInFlight = MAX_PENDING } = options;
     this.instruments = instruments;
     this.marginTable = marginTable;
     this.control = control;
@@ -68,9 +62,8 @@ export class EngineClient implements Engine {
     this.indexDoorbell = options.indexDoorbell;
     this.storeDoorbell = options.storeDoorbell;
     this.maxInFlight = maxInFlight;
-    this.released = new ReleasedTransactions(front, requests);
-    this.releaseDrain = new ReleaseDrain({ released: this.released, requests, doorbell: frontDoorbell, pollMs });
-    this.queues = new CommandQueues(() => this.releaseDrain.startPolling());
+    this.released = new ReleasedTransactions(front, this.requests);
+    this.releaseDrain = new ReleaseDrain(this.released, frontDoorbell);
   }
 
   /** Adds a worker and the actors that are pinned to it. Workers are numbered from 0 in the order of these calls. */

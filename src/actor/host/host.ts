@@ -39,8 +39,6 @@ const LOG_STALL_CHECKS = 8;
 const HISTORY_STALL_CHECKS = 120;
 /** New segments of the log need a file each until old ones are removed. */
 const MIN_FREE_FILES = 32;
-/** About the time that an order takes when nothing else is under way. */
-const POLL_MS = 0.2;
 
 /** How far recovery has come. */
 export interface Progress {
@@ -138,7 +136,6 @@ export class Host extends EngineClient {
       indexDoorbell: new Doorbell(),
       storeDoorbell: new Doorbell(),
       maxInFlight: config.maxInFlight,
-      pollMs: POLL_MS,
     });
     const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
     this.config = config;

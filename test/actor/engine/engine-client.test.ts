@@ -13,7 +13,7 @@ import { make } from "../../core/support/exchange.ts";
 const ACTOR_ID = 1;
 const RING_BYTES = 1 << 20;
 
-function openEngine(maxInFlight: number, pollMs = 0) {
+function openEngine(maxInFlight: number) {
   const frontDoorbell = new Doorbell();
   const frontRing = allocateRing(RING_BYTES);
   const control = new Control();
@@ -26,7 +26,6 @@ function openEngine(maxInFlight: number, pollMs = 0) {
     indexDoorbell: new Doorbell(),
     storeDoorbell: new Doorbell(),
     maxInFlight,
-    pollMs,
   });
   engine.addWorker(new RingProducer(allocateRing(RING_BYTES), new Doorbell()), [ACTOR_ID]);
   let answers = 0;
@@ -105,53 +104,19 @@ test("the history lag is the number of released transactions that the index does
   assert.equal(engine.historyLag, 0);
 });
 
-test("the gateway polls for replies first, while it waits for more than one", async () => {
-  const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 60_000);
+test("the gateway is woken for what is released while it sleeps, once until it has read it", () => {
+  const { engine, frontDoorbell, ask, answer, count } = openEngine(64);
   engine.startAt(0);
-  for (const round of [0, 1]) {
-    const requestId = 2 * round + 1;
-    ask(make(CancelOrder));
-    ask(make(CancelOrder));
-    await iterations(1);
-    assert.ok(!frontDoorbell.isSleeping);
-    answer(requestId);
-    await iterations(2);
-    assert.deepEqual(count(), { answers: requestId, wakes: round });
-    assert.ok(frontDoorbell.isSleeping, "the other reply wakes it");
-    answer(requestId + 1);
-    engine.drain();
-    assert.deepEqual(count(), { answers: requestId + 1, wakes: round + 1 });
-  }
-});
-
-test("the gateway does not poll for a single reply", async () => {
-  const { engine, frontDoorbell, ask } = openEngine(64, 60_000);
-  engine.startAt(0);
-  ask(make(CancelOrder));
-  await iterations(2);
+  for (let i = 0; i < 3; i++) ask(make(CancelOrder));
   assert.ok(frontDoorbell.isSleeping);
-});
-
-test("when the polling time is over the gateway sleeps and must be woken", async () => {
-  const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 0.01);
-  engine.startAt(0);
-  ask(make(CancelOrder));
-  ask(make(CancelOrder));
-  await iterations(1);
-  do await iterations(1);
-  while (!frontDoorbell.isSleeping);
   answer(1);
+  answer(2);
   assert.deepEqual(count(), { answers: 0, wakes: 1 });
   engine.drain();
-  assert.deepEqual(count(), { answers: 1, wakes: 1 });
-});
-
-test("the gateway does not poll with very many requests on their way", async () => {
-  const { engine, frontDoorbell, ask } = openEngine(1000, 60_000);
-  engine.startAt(0);
-  for (let i = 0; i < 65; i++) ask(make(CancelOrder));
-  await iterations(2);
   assert.ok(frontDoorbell.isSleeping);
+  answer(3);
+  engine.drain();
+  assert.deepEqual(count(), { answers: 3, wakes: 2 });
 });
 
 test("a request to a hung thread does not block other requests", () => {
