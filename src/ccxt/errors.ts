@@ -91,7 +91,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ErrorClass> & Record<string, ErrorClas
   CHALLENGE_MISMATCH: ccxt.AuthenticationError,
   BAD_SIGNATURE: ccxt.AuthenticationError,
   TIMESTAMP_OUT_OF_WINDOW: ccxt.InvalidNonce,
-  SIGNATURE_REPLAYED: ccxt.InvalidNonce,
+  // Not InvalidNonce, after which programs repeat the request: an earlier copy of it may have been carried out.
+  SIGNATURE_REPLAYED: ccxt.RequestTimeout,
   PERMISSION_DENIED: ccxt.PermissionDenied,
   IP_NOT_ALLOWED: ccxt.PermissionDenied,
   SESSION_REQUIRED: ccxt.PermissionDenied,

@@ -1,7 +1,8 @@
 import { WebSocket } from "#websocket";
 import { addressLines, keyLines, messageToSign, withdrawalLines } from "./approval.ts";
 import { orderSegment, pathSegment } from "./paths.ts";
-import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
+import { type ClientOptions, Requests } from "./requests.ts";
+import type { Repetition } from "./retry.ts";
 import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
 import type * as api from "./types.ts";
 
@@ -13,14 +14,15 @@ export interface PerpdClientOptions extends ClientOptions {
 /** The wallet's personal_sign (EIP-191). */
 export type SignMessage = (message: string) => Promise<string>;
 
-const REPEATABLE: Repeatable = { isRepeatable: true };
+/** Of a request that the exchange recognises by `name`: its clientOrderId or reference. */
+const byName = (name: string | undefined): Repetition => (name === undefined ? "NEVER" : "KNOWN");
 
 /**
  * The exchange's HTTP API. Each method sends one request and resolves once the change is on disk.
  * Prices, quantities and amounts are decimal strings; amounts are in USDC. Times are milliseconds since the epoch.
- * Each method rejects with PerpdError when the exchange refuses the request: nothing was done then. It rejects with the
- * error of fetch() when there is no connection. A request that is safe to repeat is sent again, up to `retries` times,
- * when the exchange limits it, is overloaded or cannot be reached.
+ * Each method rejects with PerpdError when the exchange refuses the request: nothing was done then, except with the codes
+ * that PerpdError lists. It rejects with the error of fetch() when there is no connection. A request that is safe to repeat
+ * is sent again, up to `retries` times, when the exchange limits it, is overloaded or cannot be reached.
  */
 export class PerpdClient {
   private readonly requests: Requests;
@@ -40,7 +42,7 @@ export class PerpdClient {
   /** A message for the wallet at `address` to sign: the first step of login(). */
   challenge(address: string, chainId?: number): Promise<api.Challenge> {
     const body = { address, ...(chainId !== undefined && { chainId }) };
-    return this.requests.post("/auth/challenge", body, REPEATABLE);
+    return this.requests.post("/auth/challenge", body, "READ");
   }
 
   /** Signs in with a wallet. Later requests use the session's token. */
@@ -94,15 +96,15 @@ export class PerpdClient {
     body: object,
     lines: readonly string[],
     signMessage: SignMessage | undefined,
-    repeatable?: Repeatable,
+    repetition?: Repetition,
   ): Promise<T> {
     try {
-      return await this.requests.post<T>(path, body, repeatable);
+      return await this.requests.post<T>(path, body, repetition);
     } catch (error) {
       const message = signMessage === undefined ? null : messageToSign(error, lines);
       if (signMessage === undefined || message === null) throw error;
       const approval = { message, signature: await signMessage(message) };
-      return this.requests.post<T>(path, { ...body, approval }, repeatable);
+      return this.requests.post<T>(path, { ...body, approval }, repetition);
     }
   }
 
@@ -112,7 +114,7 @@ export class PerpdClient {
    * Places an order. With a clientOrderId it is retried when the exchange is busy or does not answer, and placed once.
    */
   placeOrder(order: api.NewOrder): Promise<api.PlacedOrder> {
-    return this.requests.post("/orders", order, { isRepeatable: order.clientOrderId !== undefined });
+    return this.requests.post("/orders", order, byName(order.clientOrderId));
   }
 
   /**
@@ -120,7 +122,7 @@ export class PerpdClient {
    * used before returns the first order.
    */
   tryOrder(order: Omit<api.NewOrder, "clientOrderId">): Promise<api.DryRunOrder> {
-    return this.requests.post("/orders", { ...order, dryRun: true }, REPEATABLE);
+    return this.requests.post("/orders", { ...order, dryRun: true }, "READ");
   }
 
   /** The largest order of each side that would be accepted now, and what limits it. */
@@ -130,20 +132,27 @@ export class PerpdClient {
 
   /**
    * Amends an open order. `id`: an order id, or `client:` and the client order id. The quantity includes what was
-   * filled.
+   * filled. It is retried, except with `priceMatch`: the best price may be another one by then.
    */
   async amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
-    return this.requests.patch(`/orders/${orderSegment(id)}`, changes);
+    return this.requests.patch(
+      `/orders/${orderSegment(id)}`,
+      changes,
+      changes.priceMatch === undefined ? "STATE" : "NEVER",
+    );
   }
 
   /**
    * Places, amends and cancels up to 20 orders of one symbol, in order and in one transaction. Rejects when the whole
-   * batch is refused; otherwise each result tells what happened to its item. Retried like placeOrder() when each new
-   * order has a clientOrderId.
+   * batch is refused; otherwise each result tells what happened to its item. Retried when each new order has a
+   * clientOrderId and no order is amended.
    */
   batch(batch: api.Batch): Promise<api.BatchResults> {
-    const isRepeatable = batch.items.every((item) => item.action !== "PLACE" || item.clientOrderId !== undefined);
-    return this.requests.post("/orders/batch", batch, { isRepeatable });
+    // A repeated amendment may be refused because of the first, and its result would say that the order is unchanged.
+    const isRepeatable = batch.items.every((item) =>
+      item.action === "PLACE" ? item.clientOrderId !== undefined : item.action === "CANCEL",
+    );
+    return this.requests.post("/orders/batch", batch, isRepeatable ? "STATE" : "NEVER");
   }
 
   /** Cancels an order. `id`: an order id, or `client:` and the client order id. */
@@ -158,7 +167,7 @@ export class PerpdClient {
 
   /** Dead man's switch: cancels all open orders after `timeoutMs` unless it is called again before. 0 disarms it. */
   cancelAfter(timeoutMs: number): Promise<api.CancelSwitch> {
-    return this.requests.post("/orders/cancel-after", { timeoutMs }, REPEATABLE);
+    return this.requests.post("/orders/cancel-after", { timeoutMs }, "STATE");
   }
 
   /** Reads an order, open or closed. `id`: an order id, or `client:` and the client order id. */
@@ -197,12 +206,12 @@ export class PerpdClient {
 
   /** Sets the leverage of a symbol: a whole number from 1 to the symbol's `maxLeverage`. */
   async setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
-    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/leverage`, { leverage }, REPEATABLE);
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/leverage`, { leverage }, "STATE");
   }
 
   /** Sets CROSS or ISOLATED. Refused with OPEN_ORDERS_EXIST while the symbol has open orders. */
   async setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
-    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin-mode`, { mode }, "STATE");
   }
 
   /**
@@ -211,8 +220,7 @@ export class PerpdClient {
    */
   async moveMargin(symbol: string, amount: string, reference?: string): Promise<api.MovedMargin> {
     const body = { amount, ...(reference !== undefined && { reference }) };
-    const isRepeatable = reference !== undefined;
-    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin`, body, { isRepeatable });
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin`, body, byName(reference));
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------
@@ -229,7 +237,7 @@ export class PerpdClient {
 
   /** Sets that ratio: at least "0.01", at most "0.99". The channel `margin-calls` sends the calls. */
   setMarginCall(ratio: string): Promise<api.MarginCallSetting> {
-    return this.requests.post("/account/margin-call", { ratio }, REPEATABLE);
+    return this.requests.post("/account/margin-call", { ratio }, "STATE");
   }
 
   /** The account's trades, newest first, one page per call. */
@@ -241,7 +249,7 @@ export class PerpdClient {
    * Deposits from the sandbox's faucet. With a reference it is retried when the exchange is busy, and credited once.
    */
   deposit(request: api.DepositRequest): Promise<api.Transfer> {
-    return this.requests.post("/account/deposit", request, { isRepeatable: request.reference !== undefined });
+    return this.requests.post("/account/deposit", request, byName(request.reference));
   }
 
   /**
@@ -249,8 +257,8 @@ export class PerpdClient {
    * required where the exchange asks for a signature of the wallet.
    */
   withdraw(request: api.ApprovedWithdrawal, signMessage?: SignMessage): Promise<api.Transfer> {
-    const isRepeatable = request.reference !== undefined;
-    return this.postApproved("/account/withdraw", request, withdrawalLines(request), signMessage, { isRepeatable });
+    const repetition = byName(request.reference);
+    return this.postApproved("/account/withdraw", request, withdrawalLines(request), signMessage, repetition);
   }
 
   /** The account's address book for withdrawals. */
@@ -261,7 +269,7 @@ export class PerpdClient {
   /** Adds an address to the book. It may have to wait until its `usableAt`. Needs a session, as does removing. */
   addWithdrawalAddress(address: string, label: string, signMessage?: SignMessage): Promise<api.WithdrawalAddress> {
     const entry = { address, label };
-    return this.postApproved("/account/withdrawal-addresses", entry, addressLines(entry), signMessage, REPEATABLE);
+    return this.postApproved("/account/withdrawal-addresses", entry, addressLines(entry), signMessage, "STATE");
   }
 
   async removeWithdrawalAddress(address: string): Promise<void> {

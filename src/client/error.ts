@@ -3,11 +3,13 @@ import type { ErrorBody } from "./types.ts";
 export type { ErrorBody } from "./types.ts";
 
 /**
- * A request that failed. When the exchange refused it, nothing was done. With four codes the outcome is unknown:
+ * A request that failed. When the exchange refused it, nothing was done. With five codes the outcome is unknown:
  * - TIMEOUT: no reply came in time, or the exchange itself waited too long.
  * - INTERNAL: the exchange failed.
  * - NOT_PERPD: something other than the exchange answered.
  * - DISCONNECTED: a stream lost its connection before the reply came.
+ * - SIGNATURE_REPLAYED: the exchange had received the same signed request before. A proxy or browser on the way may have sent
+ *   it twice.
  */
 export class PerpdError extends Error {
   override name = "PerpdError";
@@ -48,11 +50,21 @@ export interface Rejection {
   setEncoding(encoding: "utf8"): AsyncIterable<string>;
 }
 
-/** Another client of the same key signed the same request in the same millisecond. Nothing was done: sign it again. */
+/**
+ * The copy was refused. The first one may have been ours, sent twice on the way, or that of another client of the same key that
+ * signed the same request in the same millisecond. Only what may be repeated may be signed again.
+ */
 export const isSignatureReplay = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";
 
-const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set(["TIMEOUT", "INTERNAL", "NOT_PERPD", "DISCONNECTED"]);
+/** Codes of errors after which the request may have been carried out. */
+export const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set([
+  "TIMEOUT",
+  "INTERNAL",
+  "NOT_PERPD",
+  "DISCONNECTED",
+  "SIGNATURE_REPLAYED",
+]);
 /** Codes of fetch() errors that come before anything was sent. */
 const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",

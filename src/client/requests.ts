@@ -1,7 +1,7 @@
 import { Addresses } from "./addresses.ts";
 import { PerpdError } from "./error.ts";
 import { parseObject, responseError } from "./response.ts";
-import { LEAVING, Retry, type RetryOptions } from "./retry.ts";
+import { LEAVING, type Repetition, Retry, type RetryOptions } from "./retry.ts";
 import { Signer } from "./signing.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -16,11 +16,6 @@ export interface ClientOptions extends RetryOptions {
   secret?: string;
   /** How long to wait for a response. Default 10,000. */
   timeoutMs?: number;
-}
-
-/** True when sending the request twice has the effect of sending it once: it may be retried after a lost response. */
-export interface Repeatable {
-  isRepeatable: boolean;
 }
 
 /** The exchange refuses timestamps more than a second ahead of its own clock, which may differ from ours. */
@@ -46,23 +41,23 @@ export class Requests {
   }
 
   get<T>(path: string, query: Query = {}): Promise<T> {
-    return this.send("GET", path + queryText(query), undefined, true);
+    return this.send("GET", path + queryText(query), undefined, "READ");
   }
 
   delete<T>(path: string, query: Query = {}): Promise<T> {
-    return this.send("DELETE", path + queryText(query), undefined, true);
+    return this.send("DELETE", path + queryText(query), undefined, "KNOWN");
   }
 
-  post<T>(path: string, body?: object, { isRepeatable }: Repeatable = { isRepeatable: false }): Promise<T> {
-    return this.send("POST", path, body, isRepeatable);
+  post<T>(path: string, body?: object, repetition: Repetition = "NEVER"): Promise<T> {
+    return this.send("POST", path, body, repetition);
   }
 
-  patch<T>(path: string, body: object): Promise<T> {
-    return this.send("PATCH", path, body, true);
+  patch<T>(path: string, body: object, repetition: Repetition): Promise<T> {
+    return this.send("PATCH", path, body, repetition);
   }
 
   put<T>(path: string, body: object): Promise<T> {
-    return this.send("PUT", path, body, true);
+    return this.send("PUT", path, body, "STATE");
   }
 
   /** The fields of a WebSocket's `auth` message; null without credentials. */
@@ -75,9 +70,9 @@ export class Requests {
     return this.token === undefined ? null : { token: this.token };
   }
 
-  private send<T>(method: string, pathAndQuery: string, body: object | undefined, isRepeatable: boolean): Promise<T> {
+  private send<T>(method: string, pathAndQuery: string, body: object | undefined, repetition: Repetition): Promise<T> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return this.retry.run(isRepeatable, async () => {
+    return this.retry.run(repetition, async () => {
       const base = this.addresses.current;
       try {
         return await this.sendOnce<T>(method, new URL(base + pathAndQuery), text);

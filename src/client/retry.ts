@@ -1,5 +1,15 @@
 import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
+/**
+ * What becomes of a request that is sent twice:
+ * - NEVER: it acts twice, so it is not repeated.
+ * - READ: it changes nothing.
+ * - KNOWN: the exchange recognises the second, by its clientOrderId or reference, before it checks anything else. A cancel
+ *   counts as one: if the second is refused, the order is not open. So a refusal is true of both.
+ * - STATE: the state is as after one. But the second may be refused because of what the first did.
+ */
+export type Repetition = "NEVER" | "READ" | "KNOWN" | "STATE";
+
 export interface RetryOptions {
   /** How often a request is retried that was limited or got no response. Default 3; 0 = never. */
   retries?: number | undefined;
@@ -19,10 +29,10 @@ const MAX_MOVES = 120;
 
 /**
  * Retries requests that the exchange limited or did not answer: after `Retry-After`, or after a wait that doubles.
- * Only repeatable requests are retried, since an order placed twice is two orders. The exceptions were not executed: a refused
- * signature that another client used first, NOT_LEADER, NOT_READY, and with several addresses a failed connection. They are
- * signed and sent again. When one try got no response and a later one was refused, the caller gets the first error: its outcome
- * is unknown.
+ * Only repeatable requests are retried, since an order placed twice is two orders. The exceptions were not executed:
+ * NOT_LEADER, NOT_READY, and with several addresses a failed connection. They are signed and sent again. When one try got no
+ * response and a later one was refused, the caller gets the first error: its outcome is unknown. Only if the refusal is true
+ * of the first try, too, the caller gets the refusal.
  */
 export class Retry {
   private readonly retries: number;
@@ -38,7 +48,7 @@ export class Retry {
     this.maxWaitMs = maxWaitMs;
   }
 
-  async run<T>(isRepeatable: boolean, send: () => Promise<T>): Promise<T> {
+  async run<T>(repetition: Repetition, send: () => Promise<T>): Promise<T> {
     let unknownOutcome: Error | undefined;
     for (let tries = 0, moves = 0; ; ) {
       try {
@@ -46,8 +56,9 @@ export class Retry {
       } catch (error) {
         if (error instanceof Error && isOutcomeUnknown(error)) unknownOutcome ??= error;
         const isMove = this.addresses > 1 && (isElsewhere(error) || !(error instanceof PerpdError));
-        const isUndone = isSignatureReplay(error) || isElsewhere(error) || (isMove && !isSent(error));
-        if (!isUndone && !(isRepeatable && isTransient(error))) throw error;
+        const isUndone = isElsewhere(error) || (isMove && !isSent(error));
+        const mayPass = repetition !== "NEVER" && (isTransient(error) || isSignatureReplay(error));
+        if (!isUndone && !mayPass) throw isTrueOfAll(error, repetition) ? error : (unknownOutcome ?? error);
         if (isMove ? moves >= this.maxMoves : tries >= this.retries) throw unknownOutcome ?? error;
         // The next address may have asked for no wait.
         const asked = error instanceof PerpdError && !isMove ? error.retryAfterMs : undefined;
@@ -74,6 +85,16 @@ export const LEAVING: ReadonlySet<string> = new Set(["NOT_LEADER", "NOT_READY"])
 
 /** False if there was no connection. */
 const isSent = (error: unknown): boolean => !(error instanceof Error) || isOutcomeUnknown(error);
+
+/**
+ * True if the refusal of one try says that no try was carried out. Credentials are checked before a name is recognised, and
+ * they may have ended in between. A request that must have the wallet's signature had it in no try.
+ */
+function isTrueOfAll(error: unknown, repetition: Repetition): boolean {
+  if (repetition === "READ" || !(error instanceof PerpdError)) return true;
+  if (error.code === "WALLET_SIGNATURE_REQUIRED") return true;
+  return repetition === "KNOWN" && error.status !== 401 && error.status !== 403;
+}
 
 /** Limited, overloaded, or no response from behind a proxy. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);

@@ -41,8 +41,9 @@ test("errors that programs handle differently have different exception classes",
     ["PERMISSION_DENIED", "PermissionDenied"],
     ["RATE_LIMITED", "RateLimitExceeded"],
     ["OVERLOADED", "ExchangeNotAvailable"],
-    // Not known whether it was done: a program may retry this one with a clientOrderId only.
+    // Not known whether it was done: a program may retry these with a clientOrderId only.
     ["TIMEOUT", "RequestTimeout"],
+    ["SIGNATURE_REPLAYED", "RequestTimeout"],
   ];
   for (const [code, name] of cases) assert.equal(errorClass(code, ERRORS[code].status).name, name, code);
 });

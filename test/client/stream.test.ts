@@ -511,7 +511,7 @@ test("a resync with a retryable refusal reconnects", async () => {
   await requestCount(7);
 });
 
-test("a signature that another client used first is retried with a new one", async () => {
+test("`auth` is signed again when its signature was used before, since it changes nothing", async () => {
   const port = (server.address() as AddressInfo).port;
   const keyed = new PerpdClient({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "K", secret: "S", WebSocket });
   const answered = answer;

@@ -134,8 +134,9 @@ export const GATEWAY_ERRORS = {
   },
   SIGNATURE_REPLAYED: {
     status: 401,
-    problem: "This signed request was received before.",
-    remedy: "Sign again with a new timestamp.",
+    problem: "This signed request was received before, and may have been carried out then.",
+    remedy:
+      "Sign again with a new timestamp if it may be repeated, as with a clientOrderId or reference. Otherwise look whether it was carried out.",
     groups: ["TRADE", "WITHDRAW", "SOCKET_AUTH"],
   },
   CHALLENGE_NOT_FOUND: {
