@@ -195,11 +195,11 @@ export class PerpdBase extends PerpdFailover {
     body: Partial<ErrorBody> | undefined,
   ): undefined {
     if (status < 400 && body !== undefined) return undefined;
-    if (body?.code !== undefined)
-      throw (
-        notLeading(body.code, `${this.id} ${text}`, body.details) ??
-        new (errorClass(body.code, status))(`${this.id} ${text}`)
-      );
+    if (body?.code !== undefined) {
+      const message = `${this.id} ${text}`;
+      const error = notLeading(body.code, message, body.details) ?? new (errorClass(body.code, status))(message);
+      throw Object.assign(error, { body });
+    }
     // A proxy answered, so it is unknown whether the exchange got the request. ccxt would treat a status without an
     // exception as success.
     this.handleHttpStatusCode(status, reason, url, method, text);

@@ -1,4 +1,5 @@
 import type { CancellationRequest, Dict, Order, OrderRequest, Str } from "ccxt";
+import { UNKNOWN_OUTCOMES } from "../client/error.ts";
 import type * as api from "../client/types.ts";
 import { PerpdTrading } from "./trading.ts";
 
@@ -9,12 +10,27 @@ interface Item {
   item: Dict;
 }
 
+/** What became of an item: an order, or an error. `isUnknown`: it may have been done in spite of the error. */
+interface Outcome {
+  order?: api.BatchResult["order"];
+  error?: unknown;
+  isUnknown?: boolean;
+}
+
+/** The refusal of the exchange for all items of a part; for any other exception nobody knows what was done. */
+function outcomeOf(error: unknown): Outcome {
+  const { body } = error as { body?: api.ErrorBody };
+  return body === undefined || UNKNOWN_OUTCOMES.has(body.code) ? { error, isUnknown: true } : { error: body };
+}
+
 /**
  * Many orders at once. Orders of one symbol run in order, up to 20 in one transaction; symbols run one after the other.
  * An invalid request rejects. An order that the exchange refuses is returned in its place, with the error as `info`.
+ * So are the orders of a transaction that fails as a whole after another one has succeeded: an exception would hide what was
+ * done. Without a known outcome they have no status, and `info` is the exception.
  */
 export class PerpdBatches extends PerpdTrading {
-  /** A refused order has the status `rejected`. */
+  /** A refused order has the status `rejected`; one that nobody knows of has none. */
   override async createOrders(orders: OrderRequest[], params: Dict = {}) {
     await this.loadMarkets();
     const items = orders.map(({ symbol, type, side, amount, price, params: own }) => {
@@ -76,23 +92,42 @@ export class PerpdBatches extends PerpdTrading {
   }
 
   /** One result per item, in the order of the items. */
-  private async runItems(items: readonly Item[]): Promise<api.BatchResult[]> {
-    const results: api.BatchResult[] = [];
-    for (const symbol of new Set(items.map((asked) => asked.symbol))) {
-      const places = [...items.keys()].filter((i) => items[i]?.symbol === symbol);
-      for (let from = 0; from < places.length; from += MAX_ITEMS) {
-        const part = places.slice(from, from + MAX_ITEMS);
-        const request = { symbol: this.marketId(symbol), items: part.map((i) => items[i]?.item) };
-        const { data }: api.BatchResults = await this.request("orders/batch", "private", "POST", request);
-        for (const [n, place] of part.entries()) results[place] = data[n] as api.BatchResult;
-      }
+  private async runItems(items: readonly Item[]): Promise<Outcome[]> {
+    const results: Outcome[] = [];
+    for (const [n, { places, request }] of this.partsOf(items).entries()) {
+      const outcomes = await this.runPart(request, n === 0);
+      for (const [i, place] of places.entries()) results[place] = outcomes[i] as Outcome;
     }
     return results;
   }
 
-  private orderOf({ order, error }: api.BatchResult, symbol: string, asked: Dict): Order {
+  /** The requests, and which items are in each. All are made before the first is sent: an unknown symbol rejects. */
+  private partsOf(items: readonly Item[]): { places: number[]; request: { symbol: Str; items: Dict[] } }[] {
+    return [...new Set(items.map(({ symbol }) => symbol))].flatMap((symbol) => {
+      const id = this.marketId(symbol);
+      const all = [...items.keys()].filter((i) => items[i]?.symbol === symbol);
+      return Array.from({ length: Math.ceil(all.length / MAX_ITEMS) }, (_, n) => {
+        const places = all.slice(n * MAX_ITEMS, (n + 1) * MAX_ITEMS);
+        return { places, request: { symbol: id, items: places.map((i) => (items[i] as Item).item) } };
+      });
+    });
+  }
+
+  private async runPart(request: { items: Dict[] }, isFirst: boolean): Promise<Outcome[]> {
+    try {
+      const { data }: api.BatchResults = await this.request("orders/batch", "private", "POST", request);
+      return data;
+    } catch (error) {
+      // Nothing was done before it, so the exception says all.
+      if (isFirst) throw error;
+      return request.items.map(() => outcomeOf(error));
+    }
+  }
+
+  private orderOf({ order, error, isUnknown }: Outcome, symbol: string, asked: Dict): Order {
     const market = this.market(symbol);
     if (order !== undefined) return this.parseOrder(order, market);
-    return this.safeOrder({ ...asked, symbol: market.symbol, info: error } as Dict, market);
+    const status = isUnknown ? undefined : asked.status;
+    return this.safeOrder({ ...asked, status, symbol: market.symbol, info: error } as Dict, market);
   }
 }
