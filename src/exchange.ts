@@ -66,6 +66,8 @@ export interface Exchange {
   readonly socketUrl: string;
   /** The instrument's mark price in ticks; 0 before its first price. */
   markTicksOf(instrumentId: number): PriceTicks;
+  /** This process leads, and another one did before. */
+  beginToLead(): void;
   /** From now on GET /health reports that the exchange is ready. */
   setReady(): void;
   /** Accepts no new requests, and answers those on their way. */
@@ -140,6 +142,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     operatorUrl: `http${secure}://${operatorAuthority}${BASE_PATH}`,
     socketUrl: `ws${secure}://${authority}${SOCKET_PATH}`,
     markTicksOf: (instrumentId) => market.symbol(instrumentId).markTicks,
+    beginToLead: () => auth.beginToLead(),
     setReady() {
       ready = true;
     },

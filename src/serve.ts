@@ -111,6 +111,7 @@ async function start(
   });
   host.startWatching();
   await lead(host, config, processLog);
+  if (config.replication !== null) exchange.beginToLead();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   stopper.add(() => sandbox.stop());
   host.startTicking();

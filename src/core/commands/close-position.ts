@@ -32,10 +32,9 @@ export function closePosition(
   order.flags = REDUCE_ONLY;
   order.selfTradePrevention = EXPIRE_MAKER;
   order.priceTicks = command.priceTicks || capFromMark(state, order.side, command.maxSlippagePpm);
-  // A position may be smaller than the smallest order: place() reduces the quantity to the position.
+  // A position may be smaller than the smallest order, since place() reduces the quantity to it, or larger than the largest one.
   const { minQuantityLots, maxQuantityLots } = instrument;
-  const quantityLots = command.quantityLots === 0 ? Math.max(Math.abs(size), minQuantityLots) : command.quantityLots;
-  order.quantityLots = Math.min(quantityLots, maxQuantityLots);
+  order.quantityLots = command.quantityLots || Math.min(Math.max(Math.abs(size), minQuantityLots), maxQuantityLots);
   order.expiresAt = command.expiresAt;
   placement.place(order, transaction);
 }

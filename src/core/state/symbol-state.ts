@@ -132,12 +132,13 @@ export class SymbolState {
     return time - this.priceTime > this.maxIndexAgeMs;
   }
 
-  /** Cash and value of the insurance fund's position in the symbol, in quanta, at the current mark. */
+  /** Cash and value of the insurance fund's position in the symbol, and funding that it has advanced: quanta, at the current mark. */
   fundEquity(): Quanta {
     const row = this.positions.find(INSURANCE_ACCOUNT);
     if (row === NONE) return 0;
     const n = this.positions.numbers;
-    return n[row + CASH] + n[row + SIZE] * this.markTicks * this.instrument.quantaPerTickLot;
+    const inTransit = this.funding.owingLots === 0 ? 0 : this.funding.inTransit();
+    return n[row + CASH] + n[row + SIZE] * this.markTicks * this.instrument.quantaPerTickLot + inTransit;
   }
 
   /** False during a halt: then prices reach no trigger, and no order trails or fires. */

@@ -65,12 +65,17 @@ export class Auth {
   /** Unknown keys are checked against this, so that they take as long as known ones. */
   private readonly unknownKeyCheck = new SignatureCheck(newSecret());
   /** The memory of signatures begins here. A request signed earlier may have been received before, so it is refused. */
-  private readonly startedAt: TimeMs = Date.now();
+  private rememberedFrom: TimeMs = Date.now();
 
   constructor(options: AuthOptions) {
     this.credentials = options.credentials;
     this.vault = options.vault;
     this.operators = options.operators;
+  }
+
+  /** Another process has decided until now: it may have received what was signed before. */
+  beginToLead(): void {
+    this.rememberedFrom = Date.now();
   }
 
   /** The session or API key of a request. */
@@ -141,8 +146,8 @@ export class Auth {
       });
     const windowMs = recvWindow === "" ? DEFAULT_RECV_WINDOW_MS : readRecvWindow(recvWindow);
     const skewMs = Number(timestamp) - now;
-    const isBeforeStart = !signed.isRead && Number(timestamp) < this.startedAt;
-    if (skewMs >= -windowMs && skewMs <= MAX_CLOCK_LEAD_MS && !isBeforeStart) return;
+    const isForgotten = !signed.isRead && Number(timestamp) < this.rememberedFrom;
+    if (skewMs >= -windowMs && skewMs <= MAX_CLOCK_LEAD_MS && !isForgotten) return;
     throw new ApiError("TIMESTAMP_OUT_OF_WINDOW", { details: { serverTime: now, skewMs, recvWindowMs: windowMs } });
   }
 

@@ -81,6 +81,7 @@ scenario(
   alice position                             -> 16 cost 1632 realized -0.816
   bob   buy 8 @ 99                           -> NEW
   bob   buy 8 @ 99                           -> NEW
+  alice closes 9                             -> QUANTITY_TOO_LARGE limitLots=8
   alice closes                               -> FILLED 7@99 1@99
   alice position                             -> 8 cost 816 realized -25.212
 `,

@@ -159,6 +159,8 @@ test("funding payments in transit change the insurance fund's equity neither up 
   const expectFund = (): void => {
     const rounded = markets.marginTable.equity(INSURANCE_ACCOUNT) - 1_000_000;
     assert.ok(rounded >= 0 && rounded < 1300, String(rounded));
+    // Its allowance for losses in the symbol follows from this.
+    assert.equal(state.fundEquity(), rounded);
     markets.audit();
     compareWithReplay(markets, [INSURANCE_ACCOUNT, seller]);
   };

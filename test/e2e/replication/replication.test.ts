@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
-import type { Health, PlacedOrder, Replication } from "../../../src/client/types.ts";
+import type { CreatedApiKey, Health, PlacedOrder, Replication } from "../../../src/client/types.ts";
+import { Api } from "../support/api.ts";
 import { Follower } from "../support/follower.ts";
 import { freePort } from "../support/free-port.ts";
+import { signed } from "../support/keys.ts";
 import { OPERATOR_TOKEN, removeFolder, startAndFail, TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, Trader } from "../support/trader.ts";
@@ -169,6 +171,11 @@ test(
   options,
   async () => {
     for (let i = 0; i < 20; i++) await trader.buy("0.01", String(50_000 + i), { clientOrderId: `order-${i}` });
+    const key = await trader.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "key", permissions: ["TRADE"] });
+    const order = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "49000", quantity: "0.01" });
+    // Anybody may change the window, which is not signed.
+    const headers = { ...signed(key, "POST", "/orders", order), "x-recv-window": "60000" };
+    assert.equal((await new Api(first.url).request("POST", "/orders", order, headers)).status, 201);
     const open = (await trader.openOrders("?limit=1000")).data.length;
     const digests = await digestsOf(first);
     await first.kill();
@@ -176,6 +183,7 @@ test(
     const there = at(second);
     assert.equal((await there.openOrders("?limit=1000")).data.length, open);
     assert.equal(await digestsOf(second), digests);
+    await patient(new Api(second.url)).refused("TIMESTAMP_OUT_OF_WINDOW", "POST", "/orders", order, headers);
     // The same id is taken, by an order that the dead leader acknowledged.
     const again = await there.request<{ code: string }>("POST", "/orders", {
       ...{ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50001", quantity: "0.02", clientOrderId: "order-7" },

@@ -644,7 +644,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const { sizeLots } = this.position(c.accountId);
     if (sizeLots === 0) return refusal("NO_POSITION");
     // A close of the whole position is never too small and never too large: it leaves the rest open.
-    const wanted = c.quantityLots === 0 ? Math.max(Math.abs(sizeLots), minQuantityLots) : c.quantityLots;
+    const whole = Math.min(Math.max(Math.abs(sizeLots), minQuantityLots), maxQuantityLots);
     const order: MessageOf<typeof PlaceOrder> = {
       ...blank(PlaceOrder),
       accountId: c.accountId,
@@ -654,7 +654,7 @@ export class ReferenceSymbol extends ReferenceMarket {
       flags: REDUCE_ONLY,
       selfTradePrevention: EXPIRE_MAKER,
       priceTicks: c.priceTicks,
-      quantityLots: Math.min(wanted, maxQuantityLots),
+      quantityLots: c.quantityLots === 0 ? whole : c.quantityLots,
       expiresAt: c.expiresAt,
     };
     return this.place(order, time);
