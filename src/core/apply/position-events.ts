@@ -41,6 +41,7 @@ export function applyTraded(
   } else credit(state, FEE_ACCOUNT, event.takerFeeQuanta + event.makerFeeQuanta);
   state.recentFills.add(
     time,
+    event.takerOrderId,
     event.takerSide === BUY ? takerRow : makerRow,
     event.takerSide === BUY ? makerRow : takerRow,
     lots,

@@ -19,8 +19,8 @@ function trace(trades: readonly Trade[], bankrupt: readonly number[] = [LOSER], 
   const [longs, shorts] = [true, false].map((isLong) => {
     const state = new SymbolState(instrument(PLAIN), MarginTable.allocate(8));
     trades.forEach(([seller, buyer, lots], i) => {
-      if (isLong) state.recentFills.add(START - trades.length + i, buyer, seller, lots);
-      else state.recentFills.add(START - trades.length + i, seller, buyer, lots);
+      if (isLong) state.recentFills.add(START - trades.length + i, i, buyer, seller, lots);
+      else state.recentFills.add(START - trades.length + i, i, seller, buyer, lots);
     });
     const bankruptRows = new Map(bankrupt.map((row) => [row, 0]));
     return [...traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS)].sort(([a], [b]) => a - b);

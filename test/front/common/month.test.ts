@@ -81,7 +81,7 @@ function symbol(): Structure {
           ids.add(accountId, `order ${next}`, next, 0, now);
           references.add(accountId, `move ${next}`, 1);
           switches.set(accountId, now + 30_000);
-          fills.add(now, accountId, accountId + 1, 1);
+          fills.add(now, next, accountId, accountId + 1, 1);
         }
         ids.expire(now);
         for (let due = switches.firstDue(now); due !== undefined; due = switches.firstDue(now)) switches.set(due, 0);
