@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { SIZE } from "../../../src/core/base/columns.ts";
 import { traceCounterparties } from "../../../src/core/settlement/counterparty-trace.ts";
 import { TRACED_MS } from "../../../src/core/state/recent-fills.ts";
 import { SymbolState } from "../../../src/core/state/symbol-state.ts";
@@ -14,14 +15,30 @@ const [LOSER, WINNER, CAROL, DAVE, ERIN, OTHER_LOSER] = [10, 20, 30, 40, 50, 60]
 
 type Trade = [seller: number, buyer: number, lots: number];
 
+const sum = (list: readonly Trade[]): number => list.reduce((lots, [, , more]) => lots + more, 0);
+
+/** The lots that a row bought in these trades, less those that it sold. */
+const bought = (trades: readonly Trade[], row: number): number =>
+  sum(trades.filter(([, buyer]) => buyer === row)) - sum(trades.filter(([seller]) => seller === row));
+
+interface Setting {
+  bankrupt?: readonly number[];
+  /** The lots that a bankrupt row holds: those that it bought, if nothing else is said. */
+  held?: (row: number) => number;
+  now?: number;
+}
+
 /** The lots by row that bankrupt longs took from others in these trades, one a millisecond, or bankrupt shorts in their mirror. */
-function trace(trades: readonly Trade[], bankrupt: readonly number[] = [LOSER], now = START): [number, number][] {
+function trace(trades: readonly Trade[], setting: Setting = {}): [number, number][] {
+  const { bankrupt = [LOSER], held = (row) => bought(trades, row), now = START } = setting;
   const [longs, shorts] = [true, false].map((isLong) => {
     const state = new SymbolState(instrument(PLAIN), MarginTable.allocate(8));
     trades.forEach(([seller, buyer, lots], i) => {
-      if (isLong) state.recentFills.add(START - trades.length + i, i, buyer, seller, lots);
-      else state.recentFills.add(START - trades.length + i, i, seller, buyer, lots);
+      const time = START - trades.length + i;
+      if (isLong) state.recentFills.add(time, i, buyer, seller, lots);
+      else state.recentFills.add(time, i, seller, buyer, lots);
     });
+    for (const row of bankrupt) state.positions.numbers[row + SIZE] = isLong ? held(row) : -held(row);
     const bankruptRows = new Map(bankrupt.map((row) => [row, 0]));
     return [...traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS)].sort(([a], [b]) => a - b);
   });
@@ -86,8 +103,84 @@ test("third parties are not charged: those that trade among themselves, or with 
       [LOSER, ERIN, 6],
       [DAVE, CAROL, 5],
     ]),
-    [[WINNER, 10]],
+    [[WINNER, 4]],
   );
+});
+
+test("a round trip of the bankrupt account costs those nothing that it does not hold lots from any more", () => {
+  for (const buyer of [DAVE, CAROL])
+    assert.deepEqual(
+      trace([
+        [CAROL, LOSER, 4600],
+        [LOSER, buyer, 4600],
+        [WINNER, LOSER, 4600],
+      ]),
+      [[WINNER, 4600]],
+    );
+});
+
+test("an account that sold more than it bought keeps the difference, whatever it bought after that", () => {
+  assert.deepEqual(
+    trace([
+      [WINNER, LOSER, 4600],
+      [CAROL, WINNER, 4600],
+      [WINNER, DAVE, 4600],
+    ]),
+    [[WINNER, 4600]],
+  );
+  assert.deepEqual(
+    trace([
+      [WINNER, LOSER, 10],
+      [CAROL, WINNER, 10],
+      [WINNER, DAVE, 6],
+      [WINNER, LOSER, 3],
+    ]),
+    [
+      [WINNER, 9],
+      [CAROL, 4],
+    ],
+  );
+});
+
+test("a bankrupt account passes on no more than it holds, the latest trades first", () => {
+  const trades: Trade[] = [
+    [CAROL, LOSER, 10],
+    [WINNER, LOSER, 10],
+  ];
+  const holding = (lots: number): [number, number][] => trace(trades, { held: () => lots });
+  assert.deepEqual(holding(10), [[WINNER, 10]], "the first trades closed a position of the other side");
+  assert.deepEqual(holding(13), [
+    [WINNER, 10],
+    [CAROL, 3],
+  ]);
+  assert.deepEqual(holding(30), [
+    [WINNER, 10],
+    [CAROL, 10],
+  ]);
+  assert.deepEqual(holding(-10), [], "it is bankrupt by a position of the other side");
+});
+
+test("lots that go round in a circle do not keep a chain from its end", () => {
+  const [first, second] = [70, 80];
+  const circle: Trade[] = [
+    [ERIN, CAROL, 1],
+    [CAROL, DAVE, 1e6],
+    [DAVE, CAROL, 1e6],
+    [CAROL, LOSER, 1],
+  ];
+  const chain: Trade[] = [
+    [second, LOSER, 4599],
+    [first, second, 4599],
+    [WINNER, first, 4599],
+  ];
+  for (const trades of [
+    [...circle, ...chain],
+    [...chain, ...circle],
+  ]) {
+    const traced = trace(trades);
+    assert.equal(new Map(traced).get(WINNER), 4599);
+    assert.equal(sum(traced.map(([row, lots]) => [row, LOSER, lots])), 4600);
+  }
 });
 
 test("a count is passed on in whatever order the trades were made: through makers, chains and circles", () => {
@@ -125,8 +218,14 @@ test("a count is passed on in whatever order the trades were made: through maker
   );
 });
 
-test("trades between bankrupt accounts count against nobody", () => {
-  assert.deepEqual(trace([[OTHER_LOSER, LOSER, 10]], [LOSER, OTHER_LOSER]), []);
+test("bankrupt accounts are not charged: they pass counts on like others, and what they would keep falls on nobody", () => {
+  const bankrupt = [LOSER, OTHER_LOSER];
+  assert.deepEqual(trace([[OTHER_LOSER, LOSER, 10]], { bankrupt }), []);
+  const passed: Trade[] = [
+    [WINNER, OTHER_LOSER, 10],
+    [OTHER_LOSER, LOSER, 10],
+  ];
+  assert.deepEqual(trace(passed, { bankrupt, held: () => 10 }), [[WINNER, 10]], "the other one holds older lots");
   assert.deepEqual(
     trace(
       [
@@ -134,10 +233,10 @@ test("trades between bankrupt accounts count against nobody", () => {
         [OTHER_LOSER, WINNER, 4],
         [CAROL, OTHER_LOSER, 3],
       ],
-      [LOSER, OTHER_LOSER],
+      { bankrupt },
     ),
     [
-      [WINNER, 10],
+      [WINNER, 6],
       [CAROL, 3],
     ],
   );
@@ -145,8 +244,8 @@ test("trades between bankrupt accounts count against nobody", () => {
 
 test("a trade is traced for its time, and not longer", () => {
   const trades: Trade[] = [[WINNER, LOSER, 10]];
-  assert.deepEqual(trace(trades, [LOSER], START - 1 + TRACED_MS), [[WINNER, 10]]);
-  assert.deepEqual(trace(trades, [LOSER], START + TRACED_MS), []);
+  assert.deepEqual(trace(trades, { now: START - 1 + TRACED_MS }), [[WINNER, 10]]);
+  assert.deepEqual(trace(trades, { now: START + TRACED_MS }), []);
 });
 
 test("a thousand trades of one lot count as one of a thousand, also when they are passed on one by one", () => {
@@ -159,28 +258,26 @@ test("a thousand trades of one lot count as one of a thousand, also when they ar
   ]);
 });
 
-test("whatever is traded, the counts add up to what the bankrupt took, and nobody is charged more than it has given", () => {
+test("whatever is traded, nobody is charged more than it sold beyond what it bought, and no count is lost", () => {
   const account = fc.integer({ min: 1, max: 8 });
   const trades = fc.array(
     fc.tuple(account, account, fc.integer({ min: 1, max: 20 })).filter(([seller, buyer]) => seller !== buyer),
     { minLength: 10, maxLength: 60 },
   );
+  const bankrupt = [1, 2];
   let charged = 0;
   fc.assert(
-    fc.property(trades, (all) => {
-      const bankrupt = [1, 2];
-      const traced = trace(all, bankrupt);
-      const isBankrupt = (row: number): boolean => bankrupt.includes(row);
-      const taken = all.filter(([seller, buyer]) => isBankrupt(buyer) && !isBankrupt(seller));
-      const sum = (list: readonly Trade[]): number => list.reduce((lots, [, , more]) => lots + more, 0);
-      assert.equal(
-        traced.reduce((lots, [, more]) => lots + more, 0),
-        sum(taken),
-      );
+    fc.property(trades, fc.tuple(fc.nat(100), fc.nat(100)), (all, sizes) => {
+      const held = (row: number): number => sizes[row - 1];
+      const traced = trace(all, { bankrupt, held });
       for (const [row, lots] of traced) {
-        assert.ok(!isBankrupt(row) && lots > 0);
-        assert.ok(lots <= sum(all.filter(([seller]) => seller === row)), `${row} gave less than ${lots}`);
+        assert.ok(!bankrupt.includes(row) && lots > 0);
+        assert.ok(lots <= -bought(all, row), `${row} sold less than ${lots}`);
       }
+      const most = bankrupt.map((row) => Math.max(0, Math.min(held(row), bought(all, row))));
+      const counted = traced.reduce((lots, [, more]) => lots + more, 0);
+      assert.ok(counted <= most[0] + most[1]);
+      if (bankrupt.every((row) => bought(all, row) >= 0)) assert.equal(counted, most[0] + most[1]);
       charged += traced.length;
     }),
     { seed, numRuns: 500 },

@@ -395,6 +395,32 @@ for (const sign of [1, -1])
     );
   });
 
+for (const sign of [1, -1])
+  test(`round trips of the loser and the winner cost nobody else anything: ${sign > 0 ? "longs" : "shorts"}`, () => {
+    const market = FineMarket.open();
+    const deal = (from: number, to: number): void =>
+      sign > 0 ? market.deal(A, from, to, 1000) : market.deal(A, to, from, 1000);
+    const [loser, winner] = [market.open(100), market.open(10_000)];
+    const honest = Array.from({ length: 4 }, () => market.open(10_000));
+    const [first, second, third, fourth] = honest;
+    deal(first, loser);
+    deal(loser, second);
+    deal(winner, loser);
+    deal(third, winner);
+    deal(winner, fourth);
+    market.price(A, against(sign, 3000));
+    market.finish(A);
+    assert.deepEqual([market.size(A, loser), market.size(A, winner), market.wealth(winner)], [0, 0, 10_100]);
+    assert.deepEqual(
+      honest.map((account) => market.size(A, account)),
+      [-1, 1, -1, 1].map((side) => side * sign * 1000),
+    );
+    assert.deepEqual(
+      honest.map((account) => market.wealth(account)),
+      [10_300, 9700, 10_300, 9700],
+    );
+  });
+
 test("a scan does not charge an old step for what another symbol has taken since", () => {
   const { market, loser, winnerA } = inBoth(200);
   market.price(A, MARK - 200);
