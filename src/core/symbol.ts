@@ -140,10 +140,10 @@ export class SymbolActor implements Actor {
   decide(message: Message, transaction: Transaction): void {
     assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
     this.state.time = transaction.time;
-    const { markTicks, priceTime } = this.state;
+    const { markTicks, markTime } = this.state;
     this.decideItem(message, transaction);
     if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
-    if (this.state.markTicks !== markTicks) this.beginSettlement(markTicks, priceTime);
+    if (this.state.markTicks !== markTicks) this.beginSettlement(markTicks, markTime);
   }
 
   private beginSettlement(fromTicks: PriceTicks, fromTime: TimeMs): void {

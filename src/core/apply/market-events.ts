@@ -1,4 +1,4 @@
-import { HALT_REASON, MODE_TRADING } from "../base/enums.ts";
+import { HALT_REASON, MODE_CANCEL_ONLY, MODE_TRADING } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import type {
   FundingSettled,
@@ -21,6 +21,7 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.basis1024 = event.basis1024;
   state.lastTriggerPpm = event.lastTriggerPpm;
   state.priceTime = time;
+  if (state.haltMode < MODE_CANCEL_ONLY) state.markTime = time;
   state.progress.hasMovedMark = true;
   state.needsTriggerCheck = true;
   state.isIndexStale = false;

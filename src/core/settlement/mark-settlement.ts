@@ -77,7 +77,7 @@ export class MarkSettlement implements LossSettlement {
 
   /** After recovery, which may have ended in the middle of a settlement: all accounts are looked at. */
   beginAfterRecovery(state: SymbolState): void {
-    this.fromTime = state.priceTime;
+    this.fromTime = state.markTime;
     const from = state.markBeforeTicks === 0 ? state.markTicks : state.markBeforeTicks;
     this.highTicks = Math.max(from, state.markTicks);
     this.lowTicks = Math.min(from, state.markTicks);

@@ -218,6 +218,7 @@ function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void 
   state.fault = row.fault;
   state.isIndexStale = row.indexStale === 1;
   state.funding.sampledAt = row.priceTime;
+  state.markTime = row.priceTime;
   state.fundHour.hour = row.fundHour;
   state.fundHour.baseQuanta = row.fundBaseQuanta;
 }

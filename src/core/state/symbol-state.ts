@@ -61,6 +61,8 @@ export class SymbolState {
   /** Moving average of mid − index, in 1/1024 ticks. */
   basis1024 = 0;
   priceTime: TimeMs = 0;
+  /** Of the last price that set the mark: during a halt prices come, and the mark stands still. Not in snapshots. */
+  markTime: TimeMs = 0;
   /** Of recent index prices: opening needs as much margin as they have moved. */
   readonly indexRange = new IndexRange();
   openInterestLots: QuantityLots = 0;

@@ -226,6 +226,26 @@ test("during a halt the mark stands still; at the resume it moves, and is settle
   assert.equal(market.order(A, winner, BUY, MARK - 3000, 1).replies[0]?.type, OrderView.code);
 });
 
+test("after a halt those pay who took the other side before it, however many prices came meanwhile", () => {
+  const market = FineMarket.open();
+  const [earlier, other] = [market.open(500), market.open(10_000)];
+  market.deal(A, earlier, other, 1000);
+  forget(market);
+  const [loser, winner] = [market.open(100), market.open(10_000)];
+  market.deal(A, winner, loser, 1000);
+  market.do(A, make(HaltSymbol, { mode: MODE_CANCEL_ONLY, reason: 3 }));
+  for (let i = 1; i <= 30; i++) {
+    market.time += 1000;
+    market.price(A, MARK - 100 * i);
+  }
+  market.do(A, make(ResumeSymbol));
+  assert.deepEqual(
+    transfersIn(market.settleMark(A)).map(({ accountId, counterpartyId }) => [accountId, counterpartyId]),
+    [[loser, winner]],
+  );
+  assert.equal(market.size(A, earlier), -1000);
+});
+
 for (const marginMode of [CROSS, ISOLATED])
   test(`a halt that ends by time is settled before anyone is liquidated: ${marginMode === CROSS ? "cross" : "isolated"}`, () => {
     const market = FineMarket.open({
