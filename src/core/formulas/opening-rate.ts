@@ -1,5 +1,5 @@
 import { BUY_EXPOSURE, LEVERAGE, MARGIN_MODE, SELL_EXPOSURE, SIZE } from "../base/columns.ts";
-import { ISOLATED } from "../base/enums.ts";
+import { ISOLATED, MODE_CANCEL_ONLY } from "../base/enums.ts";
 import {
   mulDivCeil,
   PPM,
@@ -18,24 +18,40 @@ export interface OpeningState {
   /** The largest move of the index within its last minutes, see market-data/index-range.ts. */
   readonly indexRange: { movePpm(time: TimeMs): RatePpm };
   readonly priceTime: TimeMs;
+  readonly indexTicks: PriceTicks;
   readonly markTicks: PriceTicks;
+  /** A price that has jumped and waits for others to agree; 0 = none. */
+  readonly pendingIndexTicks: PriceTicks;
+  readonly haltMode: number;
   readonly openInterestLots: QuantityLots;
 }
 
 /**
  * The rate of the notional that an account must have to open or to increase a position now; 0 = its leverage decides alone.
- * It is the largest of three rates: what the index may have moved since its last price, what it has moved within the last
- * minute, and what the open interest asks for. `addedLots`: what the order adds to the open interest at once.
+ * It is the largest of four rates: what the index may have moved since its last price, what it has moved within the last
+ * minute, how far the mark is from a price that it does not follow yet, and what the open interest asks for. `addedLots`: what the
+ * order adds to the open interest at once.
  */
 export function openingRatePpm(symbol: OpeningState, time: TimeMs, addedLots: QuantityLots): RatePpm {
   const { instrument } = symbol;
   let ratePpm = interestRatePpm(symbol, addedLots);
   if (instrument.movePpm === 0) return ratePpm;
   const movedPpm = Math.min(PPM, symbol.indexRange.movePpm(time));
-  if (movedPpm > ratePpm) ratePpm = movedPpm;
+  ratePpm = Math.max(ratePpm, movedPpm, awaitedMovePpm(symbol));
   const age = time - symbol.priceTime;
   if (age <= instrument.freshMs) return ratePpm;
   return Math.max(ratePpm, Math.min(PPM, instrument.markLimitPpm + plausibleMovePpm(instrument, age)));
+}
+
+/**
+ * The move that everybody can see before the mark makes it: to a price that waits for others to agree, or to the index during a
+ * halt, in which the mark stands still.
+ */
+function awaitedMovePpm({ instrument, indexTicks, markTicks, pendingIndexTicks, haltMode }: OpeningState): RatePpm {
+  const awaitedTicks = pendingIndexTicks || (haltMode >= MODE_CANCEL_ONLY ? indexTicks : 0);
+  if (awaitedTicks === 0 || markTicks === 0) return 0;
+  const movePpm = Math.ceil((Math.abs(awaitedTicks - markTicks) * PPM) / markTicks);
+  return movePpm <= instrument.markLimitPpm ? 0 : Math.min(PPM, movePpm + instrument.markLimitPpm);
 }
 
 /** The largest plausible move of the index within so many ms: it grows with the root of the time. */

@@ -11,10 +11,10 @@ import type { FundingState } from "./funding-state.ts";
 import type { Positions } from "./positions.ts";
 import type { TransactionProgress } from "./transaction-progress.ts";
 
-const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, ROW_STRIDE, SIZE } = columns;
 const { INSURANCE_ACCOUNT } = enums;
 
-/** Rows of refreshSomeAdditional(): commands wait for it. */
+/** Rows of refreshSomeAdditional() and of sweepAdditional(): commands wait for them. */
 const REFRESHED_AT_A_TIME = 1000;
 
 /** The parts of the symbol's state that contributions follow from. */
@@ -35,6 +35,8 @@ export class MarginContributions {
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   /** The additional margin that the table has of each row. In a calm market it has none. */
   private readonly additional = new Map<number, Quanta>();
+  /** Rows of sweepAdditional() that are still to be refreshed. */
+  private unswept = 0;
 
   constructor(state: ContributionSource) {
     this.state = state;
@@ -87,8 +89,23 @@ export class MarginContributions {
     this.setAdditional(at, additionalCrossMargin(state.instrument, row, at, state.markTicks, ratePpm));
   }
 
+  /**
+   * Does so for all rows, some of them at once and the others with refreshSomeAdditional(): the opening rate has risen without a
+   * new mark, and what an account does in other symbols must leave the margin.
+   */
+  sweepAdditional(): void {
+    this.unswept = this.state.positions.count;
+    this.sweepSome();
+  }
+
+  private sweepSome(): void {
+    const end = Math.max(0, this.unswept - REFRESHED_AT_A_TIME);
+    while (this.unswept > end) this.refreshAdditional(--this.unswept * ROW_STRIDE);
+  }
+
   /** Does so for some of the rows that have additional margin, and the next call goes on with others. */
   refreshSomeAdditional(): void {
+    this.sweepSome();
     let left = Math.min(REFRESHED_AT_A_TIME, this.additional.size);
     for (const [at, quanta] of this.additional) {
       if (left-- === 0) return;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, CROSS, ISOLATED, LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
+import { BUY, CROSS, ISOLATED, LEDGER, LIMIT, MODE_CANCEL_ONLY, SELL } from "../../../src/core/base/enums.ts";
 import {
   CancelAll,
+  HaltSymbol,
   MoveMargin,
   PlaceOrder,
   PrepareWithdrawal,
+  ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -21,7 +23,7 @@ import { instrument, PLAIN } from "../support/instruments.ts";
 
 const ALICE = 16;
 const BOB = 17;
-const GUARDED = { ...PLAIN, maxMovePerSecond: "0.001" };
+const GUARDED = { ...PLAIN, maxMovePerSecond: "0.001", indexJumpLimit: "0.06" };
 const OTHER = { ...GUARDED, id: 2, symbol: "OTHER-PERP", baseAsset: "OTHER" };
 
 /** Alice has 3000 at 50x, and Bob rests on both sides of both symbols, at 1000. */
@@ -103,6 +105,38 @@ test("so does one with a position and orders from before the move, and a calm ma
   assert.equal(market.withdrawable, calm);
   assert.equal(market.marginTable.additional(ALICE), 0);
 });
+
+for (const [what, stop] of [
+  ["that waits for others to agree", make(SetIndexPrice, { indexTicks: 1000, isGuarded: 1 })],
+  ["during a halt", make(HaltSymbol, { mode: MODE_CANCEL_ONLY, reason: 3 })],
+] as const)
+  test(`a price ${what} keeps back its move at once, so that no money leaves for another symbol before the mark`, () => {
+    const market = new Market();
+    market.open();
+    const other = make(SetMarginMode, { accountId: ALICE, marginMode: ISOLATED });
+    market.ok(other, OTHER.id);
+    market.order(BOB, SELL, 10, OTHER.id);
+    market.order(ALICE, BUY, 1, OTHER.id);
+    const calm = market.withdrawable;
+    assert.ok(calm > 2000e6);
+    market.carryOut(PLAIN.id, stop);
+    assert.equal(market.withdrawable, calm);
+    const notLess = market.marginTable.equity(ALICE);
+    market.carryOut(PLAIN.id, make(SetIndexPrice, { indexTicks: 935, isGuarded: 1 }));
+    assert.equal(market.marginTable.equity(ALICE), notLess, "the mark stands still");
+    // 6.5 %, and 0.5 % for the mark's distance from the index, of 40,000, where the leverage asks for 800.
+    assert.equal(market.withdrawable, calm - (2800e6 - 800e6));
+    assert.equal(market.refusal(moved(calm), OTHER.id)[0], "INSUFFICIENT_MARGIN");
+    const resting = market.order(ALICE, BUY, 9, OTHER.id, 999);
+    assert.equal((resting as MessageOf<typeof Refused>).code, "INSUFFICIENT_MARGIN", "an isolated order, too");
+    market.ok(make(ResumeSymbol));
+    market.price(1000);
+    market.time += 121_000;
+    market.price(1000);
+    market.ok(make(PrepareWithdrawal, { accountId: ALICE }));
+    assert.equal(market.withdrawable, calm);
+    market.ok(moved(100e6), OTHER.id);
+  });
 
 test("a price that does not come keeps back more and more, and the tick after the next one sets it free", () => {
   const market = new Market();
