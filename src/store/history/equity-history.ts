@@ -51,7 +51,9 @@ export function readEquityHistory(
   const [resume] = cursor === undefined ? [] : parseCursor(cursor, 1);
   const data: Equity[] = [];
   let time = isAscending ? endOf(interval, first - 1, true, now) : last === now ? now : openTimeOf(interval, last);
-  if (resume !== undefined) time = isAscending ? Math.max(time, resume) : Math.min(time, resume);
+  // An ascending page that ends before the running interval leaves the time of that moment, which is no end of an interval.
+  if (resume !== undefined)
+    time = isAscending ? Math.max(time, endOf(interval, resume - 1, true, now)) : Math.min(time, resume);
   for (; isAscending ? time <= last : time >= first && time > 0; time = next(time)) {
     if (data.length === limit || reader.rowsRead > MAX_ROWS_READ) return { data, nextCursor: printCursor([time]) };
     const equity = reader.at(time, time === now);

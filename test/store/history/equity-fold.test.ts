@@ -198,6 +198,34 @@ test("minutes are kept for a day and longer, hours for months, and what an accou
   await database.close();
 });
 
+test("ascending pages of any size give the same rows as one page, also if time passes between them", async () => {
+  for (const interval of ["1m", "5m", "1h"] as const)
+    for (const limit of [1, 2, 3, 4, 5, 7]) {
+      const database = newDatabase();
+      const into = new HistoryFold(database, INSTRUMENTS);
+      let minute = 1440;
+      // Whole intervals, and parts of one. The clock is often at the end of an interval, too.
+      const advance = (): void => {
+        minute += LENGTHS_MS[interval] / MINUTE / 4;
+        fold(into, [transaction(minute * MINUTE, CAROL, 1)]);
+      };
+      for (let quarter = 0; quarter < 10; quarter++) advance();
+      const stopsAt = minute + (2 * LENGTHS_MS[interval]) / MINUTE;
+      const rows: number[][] = [];
+      let cursor: string | undefined;
+      do {
+        const query = { interval, limit, sort: "ASC", cursor } as const;
+        const page = new History(database).equityOf(CAROL, query, () => assert.fail("there is no position"));
+        rows.push(...page.data.map(({ time, depositedQuanta }) => [time / MINUTE, depositedQuanta]));
+        cursor = page.nextCursor ?? undefined;
+        // Rows that are too many would let the clock run for ever.
+        if (cursor !== undefined && minute < stopsAt) advance();
+      } while (cursor !== undefined);
+      assert.deepEqual(rows, deposits(database, interval, { sort: "ASC" }), `${interval} in pages of ${limit}`);
+      await database.close();
+    }
+});
+
 test("a folder of an older version follows the accounts that are opened from then on", async () => {
   const database = newDatabase();
   fold(new HistoryFold(database, INSTRUMENTS), [transaction(DAY, CAROL - 1, 5)]);
