@@ -34,6 +34,7 @@ interface Approvable {
 
 const TTL_MS = 5 * 60_000;
 const RANDOM_BYTES = 8;
+const TAG_DIGITS = 32;
 // 64 random bits and the HMAC-SHA256 of the message without it, cut to 128 bits.
 const END = /\nExpires: (\S{24})\nNonce: ([0-9a-f]{16})([0-9a-f]{32})$/;
 
@@ -72,6 +73,11 @@ export class Approvals {
     const memory = this.used.add(tag, now, now);
     if (memory === "SEEN") throw invalid("The message of the approval was used before.");
     if (memory === "FULL") throw new ApiError("OVERLOADED");
+  }
+
+  /** The request with this approval was refused after checkOnce(), and did nothing. It may be sent again. */
+  restore(approval: Approval | undefined): void {
+    if (approval !== undefined) this.used.remove(approval.message.slice(-TAG_DIGITS));
   }
 
   /** Resolves to the tag of the message. */
@@ -113,7 +119,7 @@ export class Approvals {
       `Expires: ${expires}`,
       `Nonce: ${random}`,
     ].join("\n");
-    return text + createHmac("sha256", this.key).update(text).digest("hex").slice(0, 32);
+    return text + createHmac("sha256", this.key).update(text).digest("hex").slice(0, TAG_DIGITS);
   }
 }
 

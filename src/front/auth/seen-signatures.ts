@@ -30,14 +30,27 @@ export class SeenSignatures {
   add(signature: string, signedAt: TimeMs, now: TimeMs): "NEW" | "SEEN" | "FULL" {
     const { rows } = this;
     this.forgetBefore(now - this.windowMs);
-    const digits = Number.parseInt(signature.slice(0, 13), 16);
-    for (let row = rows.find(digits); row !== NO_ROW; row = rows.findNext(row))
-      if (rows.get(row, DIGITS) === digits) return "SEEN";
+    const digits = digitsOf(signature);
+    for (let row = rows.find(digits); row !== NO_ROW; row = rows.findNext(row)) {
+      const known = rows.get(row, DIGITS);
+      if (known === digits) return "SEEN";
+      if (known !== removed(digits)) continue;
+      rows.set(row, DIGITS, digits);
+      return "NEW";
+    }
     if (rows.length >= this.most) return "FULL";
     const row = rows.append(digits);
     rows.set(row, DIGITS, digits);
     rows.set(row, SIGNED_AT, signedAt);
     return "NEW";
+  }
+
+  /** It may be added again. Its row stays and is used then, so that repeated attempts take no more memory. */
+  remove(signature: string): void {
+    const { rows } = this;
+    const digits = digitsOf(signature);
+    for (let row = rows.find(digits); row !== NO_ROW; row = rows.findNext(row))
+      if (rows.get(row, DIGITS) === digits) rows.set(row, DIGITS, removed(digits));
   }
 
   /** Number of remembered signatures. */
@@ -54,3 +67,8 @@ export class SeenSignatures {
     }
   }
 }
+
+const digitsOf = (signature: string): number => Number.parseInt(signature.slice(0, 13), 16);
+
+/** Stands in a row for digits that were removed. No digits are below 0. */
+const removed = (digits: number): number => -1 - digits;

@@ -68,7 +68,8 @@ export class Wallets {
   }
 
   /**
-   * Resolves to the address that signed the message of its challenge. That uses up the challenge; a refusal does not.
+   * Resolves to the address that signed the message of its challenge. That uses up the challenge; a refusal does not. See
+   * also restore().
    * `remoteAddress`: of the client.
    * Rejects with an ApiError (401) when anything is wrong.
    */
@@ -85,6 +86,12 @@ export class Wallets {
     if (memory === "SEEN") throw new ApiError("CHALLENGE_NOT_FOUND");
     if (memory === "FULL") throw new ApiError("OVERLOADED");
     return challenge.address;
+  }
+
+  /** The login with this message was refused after redeem(), and opened no session. The challenge is unused again. */
+  restore(message: string): void {
+    const challenge = this.open(parseSiweMessage(message).nonce ?? "");
+    if (challenge !== null) this.used.remove(challenge.tag);
   }
 
   /** The challenge of a nonce; null if this process did not issue it. */

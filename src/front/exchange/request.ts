@@ -31,6 +31,30 @@ export function requestFor<C extends Message>(
 }
 
 /**
+ * As requestFor(), for a command that has used up a signature. `restore` runs when nothing was done, even if nobody waits for
+ * the answer any more: then the client may send the same request again.
+ */
+export function requestOnce<C extends Message>(
+  context: { engine: Engine; log: Log },
+  answer: Answer,
+  actorId: number,
+  command: C,
+  read: (transaction: ReleasedTransaction) => void,
+  restore: () => void,
+): void {
+  // The client has gone while the signature was checked.
+  if (answer.done) return restore();
+  try {
+    requestFor(context, answer, actorId, command, read, (transaction) => {
+      if (transaction === null || refusalIn(firstReply(transaction)) !== null) restore();
+    });
+  } catch (thrown) {
+    restore();
+    throw thrown;
+  }
+}
+
+/**
  * Sends a command to one actor and resolves to the result of `read`. The durable transaction is valid only during `read`, which
  * must copy what it keeps. An error of `read` rejects the promise. Rejects with OVERLOADED, UNAVAILABLE or STORAGE_FULL when
  * the actor takes no command, and with UNAVAILABLE when its thread dies first. Nothing was done in these cases.

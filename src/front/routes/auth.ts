@@ -1,3 +1,4 @@
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { keyLines } from "../../client/approval.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
@@ -16,7 +17,7 @@ import { CPU_COST, KEEPING_COST, PAGE_COST } from "../auth/limits.ts";
 import { parseAddressList } from "../common/address-list.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Key } from "../exchange/credentials.ts";
-import { replyOf, request, requestFor } from "../exchange/request.ts";
+import { replyOf, request, requestFor, requestOnce } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readAmount } from "../json/amounts.ts";
 import { listJson } from "../json/json-writers.ts";
@@ -51,14 +52,20 @@ export const loginRoute = ({ engine, wallets, credentials, limits, sessionTtlMs 
       const now = Date.now();
       const wallet = await wallets.redeem(body.message, body.signature, now, remoteAddress);
       const address = wallet.toLowerCase();
-      if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
       const token = newToken();
       const command = { ...blank(OpenSession), address, tokenHash: hashToken(token), expiresAt: now + sessionTtlMs };
-      const session = await request(engine, LEDGER, command, (transaction) => {
-        const { accountId, expiresAt } = replyOf(transaction, SessionView);
-        return { token, accountId: String(accountId), address: wallet, expiresAt };
-      });
-      call.reply(200, JSON.stringify(session));
+      try {
+        if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
+        const session = await request(engine, LEDGER, command, (transaction) => {
+          const { accountId, expiresAt } = replyOf(transaction, SessionView);
+          return { token, accountId: String(accountId), address: wallet, expiresAt };
+        });
+        call.reply(200, JSON.stringify(session));
+      } catch (thrown) {
+        // An ApiError says that there is no session, and often asks for the same request again.
+        if (thrown instanceof ApiError) wallets.restore(body.message);
+        throw thrown;
+      }
     },
   });
 
@@ -149,12 +156,12 @@ export const createKeyRoute = (context: Context): Route =>
       const record = readKeyRecord(context, body, context.vault.seal(secret, apiKey), Date.now());
       const remoteAddress = call.remoteAddress();
       await context.approvals.checkOnce({ accountId, lines: keyLines(body), approval: body.approval, remoteAddress });
-      if (call.done) return;
       const command = { ...blank(CreateKey), accountId, apiKey, record };
-      requestFor(context, call, LEDGER, command, (transaction) => {
+      const read = (transaction: ReleasedTransaction): void => {
         replyOf(transaction, Done);
         call.reply(201, JSON.stringify({ apiKey, secret }));
-      });
+      };
+      requestOnce(context, call, LEDGER, command, read, () => context.approvals.restore(body.approval));
     },
   });
 

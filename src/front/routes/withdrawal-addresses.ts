@@ -1,3 +1,4 @@
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { addressLines } from "../../client/approval.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { MAX_WITHDRAWAL_ADDRESSES } from "../../core/ledger/withdrawal-addresses.ts";
@@ -13,7 +14,7 @@ import * as schema from "../../wire/schema/account.ts";
 import { Address } from "../../wire/schema/scalars.ts";
 import { KEEPING_COST } from "../auth/limits.ts";
 import { readAddress } from "../auth/wallet.ts";
-import { replyOf, requestFor } from "../exchange/request.ts";
+import { replyOf, requestFor, requestOnce } from "../exchange/request.ts";
 import { listJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { del, get, post, type Route } from "../routing/route.ts";
@@ -50,12 +51,12 @@ export const addWithdrawalAddressRoute = (context: Context): Route =>
       const command = { ...blank(AddWithdrawalAddress), accountId, address: readAddress(body.address), label };
       const remoteAddress = call.remoteAddress();
       await context.approvals.checkOnce({ accountId, lines: addressLines(body), approval, remoteAddress });
-      if (call.done) return;
-      requestFor(context, call, LEDGER, command, (transaction) => {
+      const read = (transaction: ReleasedTransaction): void => {
         const { addresses, duplicate } = replyOf(transaction, WithdrawalAddressesView);
         if (duplicate === 1) call.reply(200, JSON.stringify({ ...addresses[0], duplicate: true }));
         else call.reply(201, JSON.stringify(addresses[0]));
-      });
+      };
+      requestOnce(context, call, LEDGER, command, read, () => context.approvals.restore(approval));
     },
   });
 

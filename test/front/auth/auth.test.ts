@@ -409,6 +409,18 @@ test("no more signatures are remembered than there is room for, until the oldest
   assert.equal(seen.size, 2);
 });
 
+test("a signature that was removed may be added once more, and takes no more room", () => {
+  const seen = new SeenSignatures(1000, 3);
+  const name = "a".repeat(64);
+  for (let i = 0; i < 10; i++) {
+    assert.equal(seen.add(name, 0, 0), "NEW");
+    assert.equal(seen.add(name, 0, 0), "SEEN");
+    seen.remove(name);
+    seen.remove("b".repeat(64));
+  }
+  assert.equal(seen.size, 1);
+});
+
 test("addresses and subnets are parsed strictly", () => {
   for (const bad of [
     "",
