@@ -238,7 +238,11 @@ async function openCaches({ config, secret, host }: ExchangeParts, database: Dat
   const credentials = await Credentials.open(host);
   const vault = new Vault(secret);
   requireMatchingSecret(config.data, vault, credentials.allKeys());
-  const clientOrderIds = await ClientOrderIds.open(host, new PastIdReader(database, host.pastIds));
+  const clientOrderIds = await ClientOrderIds.open(
+    host,
+    new PastIdReader(database, host.pastIds),
+    (orderId, placedAt) => history.isOpen(orderId, placedAt),
+  );
   const auth = new Auth({ credentials, vault, operators: new Operators(config) });
   return {
     history,

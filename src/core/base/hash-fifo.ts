@@ -67,6 +67,16 @@ export class HashFifo {
     this.origin += SEGMENT;
   }
 
+  /** Makes the oldest row the newest one. It gets a new number. The queue must not be empty. */
+  moveFirst(): void {
+    const { first } = this;
+    const row = this.append(this.number(first, HASH));
+    const from = this.at(first, LINKS);
+    const values = this.numbersOf(first).subarray(from, from + this.width - LINKS);
+    this.numbersOf(row).set(values, this.at(row, LINKS));
+    this.dropFirst();
+  }
+
   /** A row with this hash, or NO_ROW. */
   find(hash: number): number {
     return this.withHash(this.head(this.bucketOf(hash)) - 1, hash >>> 0);
@@ -156,10 +166,13 @@ export class HashFifo {
     this.heads[bucket >>> SEGMENT_BITS][bucket & IN_SEGMENT] = head;
   }
   private number(row: number, at: number): number {
-    return this.segments[(row - this.origin) >>> SEGMENT_BITS][this.at(row, at)];
+    return this.numbersOf(row)[this.at(row, at)];
   }
   private setNumber(row: number, at: number, value: number): void {
-    this.segments[(row - this.origin) >>> SEGMENT_BITS][this.at(row, at)] = value;
+    this.numbersOf(row)[this.at(row, at)] = value;
+  }
+  private numbersOf(row: number): Float64Array {
+    return this.segments[(row - this.origin) >>> SEGMENT_BITS];
   }
   private bytesOf(row: number): Uint8Array {
     return this.bytes[(row - this.origin) >>> SEGMENT_BITS];

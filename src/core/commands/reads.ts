@@ -53,9 +53,10 @@ export function readPosition(state: SymbolState, accountId: number, transaction:
 export function readClientIds({ clientIds }: SymbolState, from: number, transaction: Transaction): void {
   const rows = clientIds.page(from, CLIENT_IDS_PER_PAGE);
   const next = rows.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
-  const ids = rows.map(({ accountId, clientOrderId, time }): ClientIdList["ids"][number] => [
+  const ids = rows.map(({ accountId, clientOrderId, orderId, time }): ClientIdList["ids"][number] => [
     accountId,
     clientOrderId,
+    orderId,
     time,
   ]);
   transaction.reply({ type: ClientIdsPage.code, page: { ids, next } });

@@ -120,7 +120,7 @@ export interface SymbolSummary {
 }
 /** A page of the client order ids of a symbol. */
 export interface ClientIdList {
-  ids: [accountId: number, clientOrderId: string, time: number][];
+  ids: [accountId: number, clientOrderId: string, orderId: number, time: number][];
   /** `from` of the next ReadClientIds; null = this was the last page. */
   next: number | null;
 }

@@ -10,7 +10,7 @@ import { ClientIdsPage } from "../../core/protocol/replies.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
 import { replyOf, requestPages } from "./request.ts";
 
-/** As many as two symbols remember; takes 800 MB. Beyond that the oldest ids are forgotten early. */
+/** As many as two symbols remember; takes 800 MB. Beyond that the oldest ids are forgotten early, unless their orders are open. */
 const MAX_IDS = 2 ** 24;
 /** Forgotten with each new one: more than one, so the memory shrinks, and few, so no order waits long. */
 const FORGOTTEN_PER_ADD = 2;
@@ -20,13 +20,17 @@ const FORGOTTEN_PER_ADD = 2;
 const CHECK = 0;
 /** Above 0: when the id was used. Below 0: not used yet, and -n orders that hold it are on their way. 0: neither. */
 const TIME = 1;
-const INSTRUMENT = 2;
+/** The latest order with the id. An instrument's id stands for an order of it that has no id yet. */
+const ORDER_ID = 2;
 const WIDTH = 3;
 
 /** See PastIdReader. */
 export interface PastUses {
   find(accountId: number, clientOrderId: string): { readonly orderId: number; readonly time: TimeMs } | null;
 }
+
+/** Whether the order that was placed at this time is open. */
+type IsOpen = (orderId: number, placedAt: TimeMs) => boolean;
 
 /**
  * Remembers the symbol on which each client order id was used. An id names one order of its account across all symbols. Each
@@ -44,21 +48,24 @@ export class ClientOrderIds {
   /** The last id that `past` did not have. An order asks twice. */
   private unknown = { accountId: 0, clientOrderId: "" };
   private now: TimeMs = 0;
+  private readonly isOpen: IsOpen;
 
-  private constructor(engine: Engine, past: PastUses, maxIds: number) {
+  private constructor(engine: Engine, past: PastUses, isOpen: IsOpen, maxIds: number) {
     this.maxIds = maxIds;
     this.past = past;
+    this.isOpen = isOpen;
     engine.onReleased((transaction) => this.fold(transaction));
   }
 
-  /** Resolves when the ids were read that symbols have in memory. */
-  static async open(engine: Engine, past: PastUses, maxIds = MAX_IDS): Promise<ClientOrderIds> {
-    const ids = new ClientOrderIds(engine, past, maxIds);
+  /** Resolves when the ids were read that symbols have in memory. `isOpen` is asked about the oldest orders only. */
+  static async open(engine: Engine, past: PastUses, isOpen: IsOpen, maxIds = MAX_IDS): Promise<ClientOrderIds> {
+    const ids = new ClientOrderIds(engine, past, isOpen, maxIds);
     const command = (from: number) => ({ ...blank(ReadClientIds), from });
     for (const { id } of engine.instruments)
       await requestPages(engine, id, command, (transaction) => {
         const { page } = replyOf(transaction, ClientIdsPage);
-        for (const [accountId, clientOrderId, time] of page.ids) ids.keep(accountId, clientOrderId, id, time);
+        for (const [accountId, clientOrderId, orderId, time] of page.ids)
+          ids.keep(accountId, clientOrderId, orderId, time);
         return page.next;
       });
     return ids;
@@ -70,18 +77,18 @@ export class ClientOrderIds {
   }
 
   /**
-   * The id of the instrument on which the account used this id within the last 24 hours, or to which an order with it is on
-   * its way. 0: none.
+   * The id of the instrument on which the account used this id within the last 24 hours, or has an open order with it, or to
+   * which an order with it is on its way. 0: none.
    */
   ownerOf(accountId: number, clientOrderId: string): number {
     const row = this.find(accountId, clientOrderId);
-    return row === NO_ROW || this.isExpired(row) ? 0 : this.rows.get(row, INSTRUMENT);
+    return row === NO_ROW || this.isFree(row) ? 0 : idToInstrumentId(this.rows.get(row, ORDER_ID));
   }
 
   /** An order has used the id. An earlier use is ignored: at the start, symbols report their uses one after the other. */
-  keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
+  keep(accountId: number, clientOrderId: string, orderId: number, time: TimeMs): void {
     const row = this.rowOf(accountId, clientOrderId, time);
-    if (time >= this.rows.get(row, TIME)) this.set(row, instrumentId, time);
+    if (time >= this.rows.get(row, TIME)) this.set(row, orderId, time);
   }
 
   /**
@@ -90,7 +97,7 @@ export class ClientOrderIds {
    */
   hold(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): boolean {
     const row = this.rowOf(accountId, clientOrderId, time);
-    const before = this.isExpired(row) ? 0 : this.rows.get(row, TIME);
+    const before = this.isFree(row) ? 0 : this.rows.get(row, TIME);
     if (before > 0) return false;
     this.set(row, instrumentId, before - 1);
     return true;
@@ -103,9 +110,9 @@ export class ClientOrderIds {
     if (row !== NO_ROW && rows.get(row, TIME) < 0) rows.set(row, TIME, rows.get(row, TIME) + 1);
   }
 
-  private set(row: number, instrumentId: number, time: number): void {
+  private set(row: number, orderId: number, time: number): void {
     this.rows.set(row, TIME, time);
-    this.rows.set(row, INSTRUMENT, instrumentId);
+    this.rows.set(row, ORDER_ID, orderId);
   }
 
   private rowOf(accountId: number, clientOrderId: string, now: TimeMs): number {
@@ -126,7 +133,7 @@ export class ClientOrderIds {
     for (let i = 0; i < transaction.eventCount; i++) {
       const event = transaction.messages[i] as Event;
       if ((event.type === OrderPlaced.code || event.type === ConditionalOrderPlaced.code) && event.clientOrderId !== "")
-        this.keep(event.accountId, event.clientOrderId, transaction.actorId, transaction.time);
+        this.keep(event.accountId, event.clientOrderId, event.orderId, transaction.time);
     }
   }
 
@@ -142,7 +149,7 @@ export class ClientOrderIds {
       return NO_ROW;
     }
     const loaded = this.append(accountId, clientOrderId);
-    this.set(loaded, idToInstrumentId(found.orderId), found.time);
+    this.set(loaded, found.orderId, found.time);
     return loaded;
   }
 
@@ -160,12 +167,25 @@ export class ClientOrderIds {
     return time >= 0 && time < this.now - CLIENT_ID_RETENTION_MS;
   }
 
-  /** Forgets expired ids, oldest first. An id that was used again keeps the ids after it as long as itself. */
+  private isFree(row: number): boolean {
+    return this.isExpired(row) && !this.isOfOpenOrder(row);
+  }
+
+  private isOfOpenOrder(row: number): boolean {
+    const time = this.rows.get(row, TIME);
+    return time > 0 && this.isOpen(this.rows.get(row, ORDER_ID), time);
+  }
+
+  /**
+   * Forgets expired ids, oldest first. That of an open order moves to the end instead. An id that was used again keeps the ids
+   * after it as long as itself.
+   */
   private forget(): void {
     const { rows } = this;
     for (let i = 0; i < FORGOTTEN_PER_ADD && rows.length > 0; i++) {
       if (rows.length < this.maxIds && !this.isExpired(rows.first)) return;
-      rows.dropFirst();
+      if (this.isOfOpenOrder(rows.first)) rows.moveFirst();
+      else rows.dropFirst();
     }
   }
 }

@@ -1,4 +1,5 @@
 import { INSURANCE_ACCOUNT, idToInstrumentId } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
 import {
   type Candle,
   type CandleSeries,
@@ -98,6 +99,8 @@ export interface CandleQuery {
  */
 export class History {
   private readonly database: Database;
+  /** A time that the index reaches. */
+  private reached: TimeMs = 0;
 
   constructor(database: Database) {
     this.database = database;
@@ -107,6 +110,17 @@ export class History {
   orderById(orderId: number): OrderRecord | undefined {
     this.database.refresh();
     return this.find(orderId);
+  }
+
+  /** Whether an order of this time is open, as far as the index knows: true while it does not reach that time. */
+  isOpen(orderId: number, placedAt: TimeMs): boolean {
+    const { database } = this;
+    database.refresh();
+    // One look-up: open orders are all in this table.
+    const order = database.orders.get(orderId);
+    if (order !== undefined) return isOpen(order);
+    if (placedAt > this.reached) this.reached = readIndex(database).clock;
+    return placedAt > this.reached;
   }
 
   /**

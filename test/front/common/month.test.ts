@@ -112,7 +112,7 @@ function symbol(): Structure {
 async function gateway(): Promise<Structure> {
   const signatures = new SeenSignatures(60_000);
   const buckets = new Buckets(1, 60);
-  const clientOrderIds = await ClientOrderIds.open(new ScriptedEngine([]), { find: () => null });
+  const clientOrderIds = await ClientOrderIds.open(new ScriptedEngine([]), { find: () => null }, () => false);
   let next = 0;
   return {
     use(time) {

@@ -18,9 +18,14 @@ const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
 /** The ids of an engine whose symbols remember only these, and trading on that engine. */
-async function open(most?: number, remembered: readonly Page["ids"][] = [], past: PastUses = { find: () => null }) {
+async function open(
+  most?: number,
+  remembered: readonly Page["ids"][] = [],
+  past: PastUses = { find: () => null },
+  isOpen: (orderId: number) => boolean = () => false,
+) {
   const engine = new ScriptedEngine();
-  const opening = ClientOrderIds.open(engine, past, most);
+  const opening = ClientOrderIds.open(engine, past, isOpen, most);
   for (const i of engine.instruments.keys()) {
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(engine.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
@@ -66,10 +71,55 @@ test("when two symbols report an id at the start, it belongs to the later use", 
     [1e12, 1e12 + DAY_MS + 1, 2],
   ]) {
     // The older order has been open for more than a day, or its end is not in the snapshot yet.
-    const ids = [btcUsedAt, ethUsedAt].map((time): Page["ids"] => [[16, "mine", time]]);
+    const ids = [btcUsedAt, ethUsedAt].map((time, i): Page["ids"] => [[16, "mine", 256 + i + 1, time]]);
     const { clientOrderIds } = await open(undefined, ids);
     assert.equal(clientOrderIds.ownerOf(16, "mine"), owner);
   }
+});
+
+test("the id of an open order belongs to its symbol after a day too, also after a restart", async () => {
+  const now = Date.now();
+  const usedAt = now - DAY_MS - 60_000;
+  const openOrders = new Set<number>();
+  const isOpen = (orderId: number) => openOrders.has(orderId);
+  const starts = {
+    running: async () => {
+      const { engine, ...opened } = await open(undefined, [], undefined, isOpen);
+      engine.time = usedAt;
+      engine.transaction(1, make(OrderPlaced, { accountId: 16, orderId: 257, clientOrderId: "mine" }));
+      return opened;
+    },
+    restarted: () => open(undefined, [[[16, "mine", 257, usedAt]]], undefined, isOpen),
+    "left on disk": () => open(undefined, [], { find: () => ({ orderId: 257, time: usedAt }) }, isOpen),
+  };
+  for (const [name, start] of Object.entries(starts)) {
+    openOrders.add(257);
+    const { clientOrderIds: ids, trade } = await start();
+    const codes: string[] = [];
+    const note = (error: unknown) => void codes.push((error as ApiError).code);
+    const answer: Answer = { done: false, reply: () => assert.fail(), refuse: note, fail: note };
+    for (let i = 0; i < 10; i++) ids.keep(17, `other-${i}`, 2, now);
+    trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
+    assert.deepEqual(codes, ["CLIENT_ORDER_ID_REUSED"], name);
+    assert.equal(ids.ownerOf(16, "mine"), 1, name);
+    openOrders.delete(257);
+    assert.equal(ids.ownerOf(16, "mine"), 0, name);
+    assert.equal(ids.hold(16, "mine", 2, now), true, name);
+  }
+});
+
+test("ids of open orders stay, also beyond the capacity, and are forgotten when their orders have ended", async () => {
+  let isOpen = true;
+  const { clientOrderIds: ids } = await open(100, [], undefined, (orderId) => isOpen && orderId < 256 * 50);
+  for (let i = 1; i < 1000; i++) {
+    ids.keep(16, `${i}`, 256 * i + 1, 1e12 + i);
+    assert.ok(ids.size <= 150, `${ids.size} ids`);
+  }
+  for (let i = 1; i < 50; i++) assert.equal(ids.ownerOf(16, `${i}`), 1, `${i}`);
+  isOpen = false;
+  for (let i = 0; i < 300; i++) ids.keep(16, `later ${i}`, 256 * 2000 + 1, 1e12 + 2 * DAY_MS);
+  assert.ok(ids.size <= 100, `${ids.size} ids`);
+  for (let i = 1; i < 50; i++) assert.equal(ids.ownerOf(16, `${i}`), 0, `${i}`);
 });
 
 test("beyond the capacity the oldest ids are forgotten, those of refused orders too", async () => {
@@ -119,7 +169,8 @@ test("clientOrderIds of a batch are free again if no item has used them", async 
   Object.assign(gone, { done: true });
   const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
   const replies = [make(Done), refused, refused, make(Done), refused];
-  const placed = (clientOrderId: string) => make(OrderPlaced, { accountId: principal.accountId, clientOrderId });
+  const placed = (clientOrderId: string) =>
+    make(OrderPlaced, { accountId: principal.accountId, orderId: 257, clientOrderId });
   engine.transaction(1, placed("placed"), placed("second-try"));
   assert.ok(engine.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
   assert.deepEqual(
@@ -152,7 +203,7 @@ test("an id stays with its symbol while any order with it is on its way", async 
   assert.equal(owner(), 0, "none was placed");
   place("ETH-PERP");
   place("ETH-PERP");
-  engine.transaction(2, make(OrderPlaced, { accountId, clientOrderId: "mine" }));
+  engine.transaction(2, make(OrderPlaced, { accountId, orderId: 258, clientOrderId: "mine" }));
   engine.lose();
   refuse();
   assert.equal(owner(), 2, "one was placed");

@@ -25,7 +25,7 @@ async function look(owner: number, open: readonly number[]): Promise<{ asked: nu
   const answerAll = (reply: (asked: Asked) => Message[]): void => {
     while (engine.answer(reply));
   };
-  const opening = ClientOrderIds.open(engine, { find: () => null });
+  const opening = ClientOrderIds.open(engine, { find: () => null }, () => false);
   while (engine.asked.length > 0) {
     answerAll(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
     await new Promise((resolve) => setImmediate(resolve));
@@ -65,7 +65,7 @@ test("an order whose clientOrderId was used more than a day ago is searched on e
 
 test("a cancel by clientOrderId goes to the symbol that used it last, and if the order is not there to the symbol that has it", async () => {
   const engine = new ScriptedEngine(["A", "B", "C"]);
-  const opening = ClientOrderIds.open(engine, { find: () => null });
+  const opening = ClientOrderIds.open(engine, { find: () => null }, () => false);
   while (engine.asked.length > 0) {
     engine.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
     await new Promise((resolve) => setImmediate(resolve));

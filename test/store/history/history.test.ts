@@ -118,7 +118,12 @@ test("an order has its latest state; an open one is found by id but not listed",
     assert.deepEqual(history.ordersOf(ALICE, { limit: 10 }), { data: [], nextCursor: null });
     assert.equal(history.orderByClientId(ALICE + 1, "mine").order, undefined);
     assert.equal(history.orderById(258), undefined);
+    assert.deepEqual([history.isOpen(257, 1000), history.isOpen(258, 1000)], [true, false]);
+    assert.ok(history.isOpen(258, 5000), "the index does not reach it");
   });
+  await withHistory([...transactions, ...transactionsOf([closed(1)])], (history) =>
+    assert.equal(history.isOpen(257, 1000), false),
+  );
 });
 
 test("house accounts leave public trades and candles, but no rows of their own", async () => {
