@@ -91,10 +91,11 @@ export class MarginContributions {
 
   /**
    * Does so for all rows, some of them at once and the others with refreshSomeAdditional(): the opening rate has risen without a
-   * new mark, and what an account does in other symbols must leave the margin.
+   * new mark, and what an account does in other symbols must leave the margin. A sweep that is under way goes on, so that prices
+   * cannot keep it from its end.
    */
   sweepAdditional(): void {
-    this.unswept = this.state.positions.count;
+    if (this.unswept === 0) this.unswept = this.state.positions.count;
     this.sweepSome();
   }
 
