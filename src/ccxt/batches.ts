@@ -26,8 +26,8 @@ function outcomeOf(error: unknown): Outcome {
 /**
  * Many orders at once. Orders of one symbol run in order, up to 20 in one transaction; symbols run one after the other.
  * An invalid request rejects. An order that the exchange refuses is returned in its place, with the error as `info`.
- * So are the orders of a transaction that fails as a whole after another one has succeeded: an exception would hide what was
- * done. Without a known outcome they have no status, and `info` is the exception.
+ * A whole transaction may fail after another one has succeeded. Its orders are returned like that, too: an exception would hide
+ * what was done. Without a known outcome they have no status, and `info` is the exception.
  */
 export class PerpdBatches extends PerpdTrading {
   /** A refused order has the status `rejected`; one that nobody knows of has none. */

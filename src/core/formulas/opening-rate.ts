@@ -28,9 +28,11 @@ export interface OpeningState {
 
 /**
  * The rate of the notional that an account must have to open or to increase a position now; 0 = its leverage decides alone.
- * It is the largest of four rates: what the index may have moved since its last price, what it has moved within the last
- * minute, how far the mark is from a price that it does not follow yet, and what the open interest asks for. `addedLots`: what the
- * order adds to the open interest at once.
+ * It is the largest of four rates:
+ * - what the index may have moved since its last price,
+ * - what it has moved within the last minute,
+ * - how far the mark is from a price that it does not follow yet,
+ * - what the open interest asks for. `addedLots`: what the order adds to it at once.
  */
 export function openingRatePpm(symbol: OpeningState, time: TimeMs, addedLots: QuantityLots): RatePpm {
   const { instrument } = symbol;

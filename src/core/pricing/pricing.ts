@@ -79,7 +79,7 @@ export class Pricing {
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
     priceUpdated.premiumHeldMs = state.funding.heldMs(transaction.time);
     applyPriceUpdated(state, priceUpdated, transaction.time);
-    if (standsStill) state.contributions.sweepAdditional();
+    if (standsStill) state.contributions.refreshAdditionalOfOpen();
     // It follows from the event, and changes no state.
     priceUpdated.fundingRatePpb = state.funding.intervalRatePpb();
     transaction.emit(priceUpdated);
@@ -110,7 +110,7 @@ export class Pricing {
     jumpHeld.count = count;
     applyIndexJumpHeld(state, jumpHeld);
     transaction.emit(jumpHeld);
-    state.contributions.sweepAdditional();
+    state.contributions.refreshAdditionalOfOpen();
     return refuses(transaction, "PRICE_JUMP", "price", {
       indexTicks: state.indexTicks,
       limitRate: instrument.config.indexJumpLimit ?? "0.1",

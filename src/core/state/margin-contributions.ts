@@ -11,10 +11,10 @@ import type { FundingState } from "./funding-state.ts";
 import type { Positions } from "./positions.ts";
 import type { TransactionProgress } from "./transaction-progress.ts";
 
-const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, ROW_STRIDE, SIZE } = columns;
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
 const { INSURANCE_ACCOUNT } = enums;
 
-/** Rows of refreshSomeAdditional() and of sweepAdditional(): commands wait for them. */
+/** Rows that are refreshed at once, while commands wait. */
 const REFRESHED_AT_A_TIME = 1000;
 
 /** The parts of the symbol's state that contributions follow from. */
@@ -35,8 +35,6 @@ export class MarginContributions {
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   /** The additional margin that the table has of each row. In a calm market it has none. */
   private readonly additional = new Map<number, Quanta>();
-  /** Rows of sweepAdditional() that are still to be refreshed. */
-  private unswept = 0;
 
   constructor(state: ContributionSource) {
     this.state = state;
@@ -90,23 +88,17 @@ export class MarginContributions {
   }
 
   /**
-   * Does so for all rows, some of them at once and the others with refreshSomeAdditional(): the opening rate has risen without a
-   * new mark, and what an account does in other symbols must leave the margin. A sweep that is under way goes on, so that prices
-   * cannot keep it from its end.
+   * Does so for open positions, at once: the opening rate has risen without a new mark, and what an account does in other symbols
+   * must leave the margin. The liquidation scan comes to the rows beyond the first ones.
    */
-  sweepAdditional(): void {
-    if (this.unswept === 0) this.unswept = this.state.positions.count;
-    this.sweepSome();
-  }
-
-  private sweepSome(): void {
-    const end = Math.max(0, this.unswept - REFRESHED_AT_A_TIME);
-    while (this.unswept > end) this.refreshAdditional(--this.unswept * ROW_STRIDE);
+  refreshAdditionalOfOpen(): void {
+    const { open } = this.state.positions;
+    const end = Math.min(REFRESHED_AT_A_TIME, open.length);
+    for (let i = 0; i < end; i++) this.refreshAdditional(open[i]);
   }
 
   /** Does so for some of the rows that have additional margin, and the next call goes on with others. */
   refreshSomeAdditional(): void {
-    this.sweepSome();
     let left = Math.min(REFRESHED_AT_A_TIME, this.additional.size);
     for (const [at, quanta] of this.additional) {
       if (left-- === 0) return;

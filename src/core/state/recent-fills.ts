@@ -12,9 +12,9 @@ export const KEPT_MS = 60_000;
 const STRIDE = 4;
 
 /**
- * The latest trades, at most MAX_CAPACITY entries of them. The trades of an order with one account at one time are one entry:
- * else the slices of a few icebergs would push out all others for little money. A settlement traces with them from whom a bankrupt account
- * took its position. They are not in snapshots: after a restart only the trades of the replayed log are known.
+ * The latest trades, at most MAX_CAPACITY entries of them. A settlement traces with them from whom a bankrupt account took its
+ * position. The trades of an order with one account at one time are one entry: else the slices of a few icebergs would push out
+ * all others for little money. They are not in snapshots: after a restart only the trades of the replayed log are known.
  */
 export class RecentFills {
   private entries = new Float64Array(FIRST_CAPACITY * STRIDE);

@@ -77,8 +77,8 @@ export class ClientOrderIds {
   }
 
   /**
-   * The id of the instrument on which the account used this id within the last 24 hours, or has an open order with it, or to
-   * which an order with it is on its way. 0: none.
+   * The id of the instrument on which the account used this id. It counts for 24 hours, while its order is open, and while an
+   * order with it is on its way. 0: none.
    */
   ownerOf(accountId: number, clientOrderId: string): number {
     const row = this.find(accountId, clientOrderId);

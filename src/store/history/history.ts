@@ -115,8 +115,7 @@ export class History {
   /** Whether an order of this time is open, as far as the index knows: true while it does not reach that time. */
   isOpen(orderId: number, placedAt: TimeMs): boolean {
     const { database } = this;
-    database.refresh();
-    // One look-up: open orders are all in this table.
+    // One look-up: open orders are all in this table. It need not see the latest commit, since what closes meanwhile counts as open.
     const order = database.orders.get(orderId);
     if (order !== undefined) return isOpen(order);
     if (placedAt > this.reached) this.reached = readIndex(database).clock;

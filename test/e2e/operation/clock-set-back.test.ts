@@ -1,37 +1,26 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Page, Ticker, Transfer } from "../../../src/client/types.ts";
+import { ServerClock } from "../support/mains/server-clock.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Operator, openTrader } from "../support/trader.ts";
 import { until } from "../support/wait.ts";
 
-const CLOCK = new URL("../support/mains/settable-clock.js", import.meta.url).href;
 const HOUR_MS = 3_600_000;
 
-const folder = mkdtempSync(join(tmpdir(), "perpd-set-back-"));
-const clockFile = join(folder, "clock");
+const clock = new ServerClock(HOUR_MS);
 let server: TestServer;
 
-function setClock(aheadMs: number): void {
-  writeFileSync(`${clockFile}.new`, String(aheadMs));
-  renameSync(`${clockFile}.new`, clockFile);
-}
-
 before(async () => {
-  setClock(HOUR_MS);
   server = await startServer({
     environment: {
-      ...{ NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_FILE: clockFile },
+      ...clock.environment,
       ...{ PERPD_WITHDRAWAL_DELAY_MS: "500", PERPD_MAX_INDEX_AGE_MS: "2000" },
     },
   });
 });
 after(async () => {
   await server.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 async function aheadSeconds(operator: Operator): Promise<number> {
@@ -43,7 +32,7 @@ test("when the machine's clock is set back by an hour, time goes on and a metric
   const operator = new Operator(server);
   const trader = await openTrader(server);
   assert.ok((await aheadSeconds(operator)) < 1);
-  setClock(0);
+  clock.set(0);
   await until("the metric", async () => (await aheadSeconds(operator)) > HOUR_MS / 1000 - 60);
   const tickerStatus = async () => (await trader.get<Ticker>("/market/ticker?symbol=BTC-PERP")).status;
   await until("trading", async () => {

@@ -1,35 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { ServerClock } from "../support/mains/server-clock.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
 
-const CLOCK = new URL("../support/mains/settable-clock.js", import.meta.url).href;
 const HOUR_MS = 3_600_000;
 
-const folder = mkdtempSync(join(tmpdir(), "perpd-ids-kept-"));
-const clockFile = join(folder, "clock");
+const clock = new ServerClock();
 let server: TestServer;
 
-function setClock(aheadMs: number): void {
-  writeFileSync(`${clockFile}.new`, String(aheadMs));
-  renameSync(`${clockFile}.new`, clockFile);
-}
-
 before(async () => {
-  setClock(0);
   server = await startServer({
     environment: {
-      ...{ NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_FILE: clockFile },
+      ...clock.environment,
       PERPD_SESSION_TTL_MS: String(1000 * HOUR_MS),
     },
   });
 });
 after(async () => {
   await server.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 async function setPrices(): Promise<void> {
@@ -44,7 +33,7 @@ test("the id of an order stays with its symbol while the order is open, for days
   const onEth = { symbol: "ETH-PERP", side: "BUY", type: "LIMIT", price: "2900", quantity: "1" } as const;
   const { orderId } = await alice.buy("0.1", "64000", { clientOrderId: "bid-1" });
   for (const days of [1, 2, 3]) {
-    setClock(days * 25 * HOUR_MS);
+    clock.set(days * 25 * HOUR_MS);
     if (days > 1) {
       await server.kill();
       await server.start();

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Audit, FundingPayment, Order, Page, Transfer } from "../../../src/client/types.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { KeyHolder, openKey } from "../support/keys.ts";
+import { ServerClock } from "../support/mains/server-clock.ts";
 import { Random } from "../support/random.ts";
 import { removeFolder, TestServer } from "../support/server.ts";
 import { Operator, Trader } from "../support/trader.ts";
@@ -23,7 +24,6 @@ const options = {
   skip: NATS_SERVER === null && "no nats-server 2.10 or later is installed: take-overs were not tested",
 };
 
-const CLOCK = new URL("../support/mains/settable-clock.js", import.meta.url).href;
 const SYMBOLS = ["BTC-PERP", "ETH-PERP"];
 const INDEX = [65_000, 3_500];
 const MINUTE_MS = 60_000;
@@ -44,32 +44,19 @@ let revoked: KeyHolder;
 /** A machine with a clock of its own. */
 class Machine {
   readonly server: TestServer;
-  private readonly clock: string;
-  private aheadMs: number;
+  readonly clock: ServerClock;
 
   constructor(name: string, command: "start" | "standby", aheadMs: number) {
-    this.clock = at(`${name}.clock`);
-    this.aheadMs = aheadMs;
-    this.passTime(0);
+    this.clock = new ServerClock(aheadMs);
     this.server = new TestServer({
       ...{ command, dataFolder: at(name), quiet: false },
       flags: ["--no-bots", "--price-source", "operator", "--rate-limit", "off", "--workers", "2"],
       environment: {
-        ...{ NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_FILE: this.clock },
+        ...this.clock.environment,
         ...{ PERPD_REPLICATE: nats.url, PERPD_REPLICATE_MONITORS: nats.monitor, PERPD_SERVE_READS: "on" },
         PERPD_WITHDRAWAL_DELAY_MS: String(MINUTE_MS),
       },
     });
-  }
-
-  get time(): number {
-    return Date.now() + this.aheadMs;
-  }
-
-  passTime(ms: number): void {
-    this.aheadMs += ms;
-    writeFileSync(`${this.clock}.new`, String(this.aheadMs));
-    renameSync(`${this.clock}.new`, this.clock);
   }
 }
 
@@ -192,7 +179,7 @@ test("a standby has the leader's state after random traffic, and while it goes o
   });
   for (let i = 0; i < TRAFFIC; i++) await act(operator);
   // An interval of funding ends.
-  first.passTime(HOUR_MS / 2 + MINUTE_MS);
+  first.clock.pass(HOUR_MS / 2 + MINUTE_MS);
   const liquidations = async (): Promise<number> => {
     const pages = SYMBOLS.map((symbol) => operator.get<Page<object>>(`/market/liquidations?symbol=${symbol}`));
     return (await Promise.all(pages)).reduce((sum, { data }) => sum + data.length, 0);
@@ -226,7 +213,7 @@ test("a standby whose clock is an hour behind takes over, and time goes on from 
   key = await openKey(first.server, alice, ["READ", "TRADE"]);
   revoked = await openKey(first.server, alice, ["READ"]);
   await alice.call(200, "DELETE", `/auth/keys/${revoked.key.apiKey}`);
-  const goodTillDate = first.time + 2 * MINUTE_MS;
+  const goodTillDate = first.clock.time + 2 * MINUTE_MS;
   const expiring = await alice.buy("0.001", "60000", { timeInForce: "GTD", goodTillDate, clientOrderId: "expiring" });
   const kept = await alice.buy("0.001", "60001", { clientOrderId: "kept" });
   const switched = await bob.buy("0.001", "60002");
@@ -249,7 +236,7 @@ test("a standby whose clock is an hour behind takes over, and time goes on from 
   assert.deepEqual(figuresOf(await stateOf(second.server.url)), figuresOf(before));
   traders = traders.map((trader) => moved(trader, second));
   const [a, b, c] = traders as [Trader, Trader, Trader];
-  assert.ok(second.time < lastTime);
+  assert.ok(second.clock.time < lastTime);
   // Nothing is repeated, and nothing that was refused before is allowed now.
   const again = await a.request<Order>("POST", "/orders", {
     ...{ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60001", quantity: "0.001", clientOrderId: "kept" },
@@ -279,7 +266,7 @@ test("a standby whose clock is an hour behind takes over, and time goes on from 
 class SkewedKey extends KeyHolder {
   constructor(machine: Machine, { key: known }: KeyHolder) {
     super(machine.server.url, known);
-    Object.assign(this, { last: machine.time });
+    Object.assign(this, { last: machine.clock.time });
     patient(this);
   }
 }
@@ -294,7 +281,7 @@ test("what time moves happens once at the new leader, when its clock gets there"
   await a.buy("0.01", "65000");
   const before = (await fundingOf(a)).length;
   // To the time of the leader before, and three minutes beyond it.
-  second.passTime(HOUR_MS + 3 * MINUTE_MS + Math.max(0, waiting.lastTime - second.time - HOUR_MS));
+  second.clock.pass(HOUR_MS + 3 * MINUTE_MS + Math.max(0, waiting.lastTime - second.clock.time - HOUR_MS));
   const statusOf = async (trader: Trader, { orderId }: Order) => {
     const { status, reason } = await trader.order(orderId);
     return [status, reason].join(" ");
@@ -308,12 +295,12 @@ test("what time moves happens once at the new leader, when its clock gets there"
       data.map(({ transferId }) => transferId),
       [withdrawn],
     );
-    second.passTime(MINUTE_MS / 10);
+    second.clock.pass(MINUTE_MS / 10);
     return data[0]?.status === "COMPLETED";
   });
   assert.equal((await c.balance()).equity, "4963");
   // The end of the next hour, by the clock that is behind.
-  second.passTime(HOUR_MS - (second.time % HOUR_MS) + MINUTE_MS);
+  second.clock.pass(HOUR_MS - (second.clock.time % HOUR_MS) + MINUTE_MS);
   await operator.setIndex("BTC-PERP", "65000");
   await until("funding", async () => (await fundingOf(a)).length > before);
   await pause(500);

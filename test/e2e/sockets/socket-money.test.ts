@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { ChannelMessage, FundingPayment, Page, Transfer } from "../../../src/client/types.ts";
 import { start } from "../../cli/support/program.ts";
 import { openKey, signed } from "../support/keys.ts";
+import { ServerClock } from "../support/mains/server-clock.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";
 import { Operator, openTrader, Trader } from "../support/trader.ts";
@@ -15,34 +13,20 @@ import { until } from "../support/wait.ts";
 
 const HOUR_MS = 3_600_000;
 const WITHDRAWAL_DELAY_MS = 60_000;
-const CLOCK = new URL("../support/mains/settable-clock.js", import.meta.url).href;
 
-const folder = mkdtempSync(join(tmpdir(), "perpd-money-"));
-const clockFile = join(folder, "clock");
-let aheadMs = 0;
-/** What time the exchange has. */
-const time = (): number => Date.now() + aheadMs;
-
-/** The exchange's clock goes on by so much at once. */
-function passTime(ms: number): void {
-  aheadMs += ms;
-  writeFileSync(`${clockFile}.new`, String(aheadMs));
-  renameSync(`${clockFile}.new`, clockFile);
-}
-
+// In the middle of an hour, so that none ends but where a test says so.
+const clock = new ServerClock(HOUR_MS / 2 + HOUR_MS - (Date.now() % HOUR_MS));
 let server: TestServer;
 let operator: Operator;
 
 before(async () => {
-  // In the middle of an hour, so that none ends but where a test says so.
-  passTime(HOUR_MS / 2 + HOUR_MS - (Date.now() % HOUR_MS));
   server = await startServer({
     program: "faulty-main",
     // Without the quiet one's configuration, in which funding is 0.
     quiet: false,
     flags: ["--no-bots", "--price-source", "operator", "--rate-limit", "off", "--workers", "2"],
     environment: {
-      ...{ NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_FILE: clockFile },
+      ...clock.environment,
       PERPD_WITHDRAWAL_DELAY_MS: String(WITHDRAWAL_DELAY_MS),
     },
   });
@@ -51,7 +35,6 @@ before(async () => {
 after(async () => {
   await operator.soundAudit();
   await server.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 const again = ({ token, accountId, address, privateKey }: Trader): Trader =>
@@ -85,7 +68,7 @@ function assertUnbroken(client: SocketClient, ...channels: ChannelMessage["chann
 /** Time passes until the withdrawal is sent, and until it is completed. */
 async function goOn(client: SocketClient, transferId: string): Promise<void> {
   for (const status of ["SENT", "COMPLETED"]) {
-    passTime(WITHDRAWAL_DELAY_MS);
+    clock.pass(WITHDRAWAL_DELAY_MS);
     await until(status, () => statesOf(client).includes(`${transferId} ${status}`));
   }
 }
@@ -204,7 +187,7 @@ test("funding payments are streamed as GET /account/funding shows them", async (
   await single.subscribe({ channel: "funding", symbol: "ETH-PERP" });
   // A key that may trade one symbol only reads what its account's lists show.
   const key = await openKey(server, alice, ["READ"], { allowedSymbols: ["ETH-PERP"] });
-  const timestamp = time();
+  const timestamp = clock.time;
   const { "x-signature": signature } = signed(key.key, "GET", "/ws", "", timestamp);
   const keyed = await SocketClient.open(server.wsUrl);
   await keyed.request("auth", { apiKey: key.key.apiKey, timestamp, signature });
@@ -216,8 +199,8 @@ test("funding payments are streamed as GET /account/funding shows them", async (
   await until("the snapshot", () => keyed.ofChannel("transfers").length > 0);
   assert.equal(transfersOf(keyed).length, 1);
 
-  const end = (Math.floor(time() / HOUR_MS) + 1) * HOUR_MS;
-  passTime(end - time());
+  const end = (Math.floor(clock.time / HOUR_MS) + 1) * HOUR_MS;
+  clock.pass(end - clock.time);
   await until("all payments", () => [long, short, keyed].every((client) => fundingOf(client).length === 2));
   await until("that of one symbol", () => fundingOf(single).length === 1);
   const listed = async (trader: Trader, query = "") =>
@@ -251,7 +234,7 @@ test("funding payments are streamed as GET /account/funding shows them", async (
   const client = await openStream(again(alice), "funding");
   assert.deepEqual(client.ofChannel("funding")[0]?.data, fundingOf(long));
   await operator.setIndex("BTC-PERP", "65000");
-  passTime(HOUR_MS);
+  clock.pass(HOUR_MS);
   await until("the payment", () => fundingOf(client).length >= 3);
   const last = fundingOf(client).find((row) => row.fundingTime === end + HOUR_MS);
   assert.deepEqual([last?.symbol, last?.amount], ["BTC-PERP", "-0.1625"]);
