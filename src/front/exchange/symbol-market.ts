@@ -45,6 +45,7 @@ import type { SymbolSummary } from "../../core/protocol/payloads.ts";
 import type { FundingRateRecord } from "../../store/database/history-schema.ts";
 import { type Page, tradeCursor } from "../../store/database/pages.ts";
 import { settledRate } from "../../store/history/funding-records.ts";
+import { descriptionJson } from "../json/instrument-json.ts";
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson, priceJson } from "../json/market-json.ts";
 
 export const RECENT_TRADES = 1000;
@@ -85,6 +86,8 @@ export interface SymbolState {
 /** The public data of one symbol, folded from its events. It caches the most frequent answers as JSON text. */
 export class SymbolMarket {
   readonly instrument: Instrument;
+  /** The instrument's constant fields as JSON text. */
+  readonly description: string;
   /** The last transaction that changed anything here. */
   sequence = 0;
   /** The last transaction that changed the book. */
@@ -131,6 +134,7 @@ export class SymbolMarket {
 
   constructor(instrument: Instrument) {
     this.instrument = instrument;
+    this.description = descriptionJson(instrument);
     this.depth = new Depth(instrument.maxPriceTicks);
     const printer = new LevelPrinter(instrument);
     this.printLevel = (tick, lots) => printer.print(tick, lots);

@@ -36,7 +36,8 @@ export class SymbolsStream extends Stream {
     this.now = now;
     this.monotonic = monotonic;
     this.rows = markets.map((market) => {
-      return { market, text: instrumentJson(market, now()), ...partsOf(market, now()), publishedAt: monotonic() };
+      const text = instrumentJson(market, now());
+      return { market, text, state: stateJson(market), figures: figuresJson(market, now()), publishedAt: monotonic() };
     });
   }
 
@@ -55,18 +56,19 @@ export class SymbolsStream extends Stream {
 
   /** Returns whether the row has changed and must be published. */
   private refresh(row: Row): boolean {
+    const { market } = row;
     const now = this.monotonic();
-    const { state, figures } = partsOf(row.market, this.now());
-    const isPaced = state === row.state && now - row.publishedAt < FIGURES_PACE_MS;
-    if (isPaced || (state === row.state && figures === row.figures)) return false;
-    Object.assign(row, { text: instrumentJson(row.market, this.now()), state, figures, publishedAt: now });
+    const state = stateJson(market);
+    if (state === row.state && now - row.publishedAt < FIGURES_PACE_MS) return false;
+    const figures = figuresJson(market, this.now());
+    if (state === row.state && figures === row.figures) return false;
+    Object.assign(row, { text: instrumentJson(market, this.now()), state, figures, publishedAt: now });
     return true;
   }
 }
 
 const dataOf = (rows: readonly Row[]): string => `"data":[${rows.map(({ text }) => text).join(",")}]`;
 
-const partsOf = (market: SymbolMarket, now: TimeMs): Pick<Row, "state" | "figures"> => ({
-  state: JSON.stringify(tradingStateOf(market)),
-  figures: JSON.stringify(figuresOf(market, now)),
-});
+const stateJson = (market: SymbolMarket): string => JSON.stringify(tradingStateOf(market));
+
+const figuresJson = (market: SymbolMarket, now: TimeMs): string => JSON.stringify(figuresOf(market, now));

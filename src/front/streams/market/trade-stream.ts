@@ -22,8 +22,10 @@ export interface TradeSource {
 /** Public trades, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
-  /** Those of a snapshot, printed. Many clients may come at once. */
+  /** Those of a snapshot, printed. */
   private readonly recent: string[];
+  /** The body of a snapshot, until the next trade: many clients may come at once. */
+  private snapshotBody: string | null = null;
   /** Printed, but not published yet. */
   private pending: string[] = [];
   private pendingSequence = 0;
@@ -40,13 +42,15 @@ export class TradeStream extends Stream {
     this.flush();
     const missed = resume === null ? null : this.messagesAfter(resume);
     if (missed !== null) return this.resume(subscriber, missed);
-    this.sendSnapshot(subscriber, bodyOf(this.recent));
+    this.snapshotBody ??= bodyOf(this.recent);
+    this.sendSnapshot(subscriber, this.snapshotBody);
   }
 
   /** `text`: the trade, printed. */
   add(sequence: number, text: string): void {
     this.recent.push(text);
     if (this.recent.length > SNAPSHOT_TRADES) this.recent.shift();
+    this.snapshotBody = null;
     this.pending.push(text);
     this.pendingSequence = sequence;
   }
