@@ -1,4 +1,4 @@
-import { PPB_DECIMALS, printBigQuanta, printFixed, type TimeMs } from "../../core/base/units.ts";
+import { PPB_DECIMALS, type PriceTicks, printBigQuanta, printFixed, type TimeMs } from "../../core/base/units.ts";
 import {
   type Candle,
   type CandleSeries,
@@ -14,6 +14,8 @@ import { type Instrument, printPrice, printQuantity } from "../../core/protocol/
 import type { History } from "../../store/history/history.ts";
 import { badCombination } from "../common/errors.ts";
 
+type CandleHistory = Pick<History, "candles">;
+
 interface KlineQuery {
   limit: number;
   /** Candles that open at this time or later. Undefined: the latest ones. */
@@ -21,11 +23,18 @@ interface KlineQuery {
   endTime: TimeMs | undefined;
 }
 
-interface Klines {
-  candles: Candle[];
+/** The candles that answer a query, one for each interval. */
+interface KlineRange {
+  from: TimeMs;
+  last: TimeMs;
+  /** Of the candle before; null = there is none. */
+  previousCloseTicks: PriceTicks | null;
   /** Opening time of the candle after the last one, if it is within the query. */
   nextOpenTime: TimeMs | null;
 }
+
+/** Reading and printing this many takes about a millisecond. */
+const CANDLES_PER_PART = 100;
 
 /** Throws BAD_COMBINATION if candles of this price have no such interval. */
 export function requireCandles(priceType: PriceType, interval: Interval): void {
@@ -38,16 +47,16 @@ export function requireCandles(priceType: PriceType, interval: Interval): void {
 }
 
 /**
- * At most `limit` candles, oldest first, without gaps after the first candle of the series. `time`: the time up to which the
- * history is complete for this symbol (Engine.releasedTime), not the clock's. No candle opens later, and candles that ended
- * before it are closed.
+ * The range of at most `limit` candles, oldest first, without gaps after the first candle of the series; null when there is none.
+ * `time`: the time up to which the history is complete for this symbol (Engine.releasedTime), not the clock's. No candle opens
+ * later, and candles that ended before it are closed.
  */
-export function readKlines(
-  history: Pick<History, "candles">,
+export function findKlines(
+  history: CandleHistory,
   series: CandleSeries,
   query: KlineQuery,
   time: TimeMs,
-): Klines {
+): KlineRange | null {
   const { interval } = series;
   const { limit } = query;
   const through = openTimeOf(interval, Math.min(query.endTime ?? time, time));
@@ -56,12 +65,30 @@ export function readKlines(
   const [before] = history.candles(series, { endTime: asked - 1, limit: 1 });
   // Without an earlier candle, the list begins with the first one of the series.
   const [first] = before ? [] : history.candles(series, { startTime: asked, endTime: through, limit: 1 });
-  if (asked > through || (before ?? first) === undefined) return { candles: [], nextOpenTime: null };
+  if (asked > through || (before ?? first) === undefined) return null;
   const from = first?.openTime ?? asked;
   const last = Math.min(through, stepForward(interval, from, limit - 1));
-  const traded = history.candles(series, { startTime: from, endTime: last, limit });
-  const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? null);
-  return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
+  const nextOpenTime = last < through ? stepForward(interval, last, 1) : null;
+  return { from, last, previousCloseTicks: before?.closeTicks ?? null, nextOpenTime };
+}
+
+/** Reads the range in parts, each when the caller asks for it. Other requests may run in between. */
+export function* klineParts(history: CandleHistory, series: CandleSeries, range: KlineRange): Generator<Candle[]> {
+  const { interval } = series;
+  let closeTicks = range.previousCloseTicks;
+  for (let from = range.from; from <= range.last; from = stepForward(interval, from, CANDLES_PER_PART)) {
+    const to = Math.min(range.last, stepForward(interval, from, CANDLES_PER_PART - 1));
+    const traded = history.candles(series, { startTime: from, endTime: to, limit: CANDLES_PER_PART });
+    const part = fillGaps(traded, interval, from, to, closeTicks);
+    closeTicks = part.at(-1)?.closeTicks ?? closeTicks;
+    yield part;
+  }
+}
+
+/** The candles of findKlines(), all at once. */
+export function readKlines(history: CandleHistory, series: CandleSeries, query: KlineQuery, time: TimeMs): Candle[] {
+  const range = findKlines(history, series, query, time);
+  return range === null ? [] : [...klineParts(history, series, range)].flat();
 }
 
 export function klineJson(

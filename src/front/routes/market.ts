@@ -11,7 +11,7 @@ import { replyFigures } from "../exchange/balance-reader.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { listJson } from "../json/json-writers.ts";
-import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
+import { findKlines, klineJson, klineParts, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
 import { fundingJson, fundMovementJson, openInterestJson } from "../json/risk-json.ts";
 import type { Context } from "../routing/context.ts";
@@ -154,8 +154,14 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route => {
         const time = engine.releasedTime(instrument.id);
         await historyCaughtUp(engine);
         await waitForReadSlotOf(group);
-        const { candles, nextOpenTime } = readKlines(history, series, { limit, startTime, endTime }, time);
-        const rows = candles.map((candle) => klineJson(instrument, series, candle, time));
+        const range = findKlines(history, series, { limit, startTime, endTime }, time);
+        if (range === null) return Buffer.from(listJson([], null));
+        const rows: string[] = [];
+        for (const part of klineParts(history, series, range)) {
+          for (const candle of part) rows.push(klineJson(instrument, series, candle, time));
+          await waitForReadSlotOf(group);
+        }
+        const { nextOpenTime } = range;
         return Buffer.from(listJson(rows, nextOpenTime === null ? null : String(nextOpenTime)));
       });
       call.reply(200, page);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Compile } from "typebox/compile";
 import { type Candle, flatCandle } from "../../../src/core/market-data/candles.ts";
-import { klineJson, readKlines } from "../../../src/front/json/klines.ts";
+import { findKlines, klineJson, klineParts, readKlines } from "../../../src/front/json/klines.ts";
 import { Kline } from "../../../src/wire/schema/market.ts";
 import { historyOf, traded } from "../support/candle-history.ts";
 import { instrument } from "../support/scripted-engine.ts";
@@ -30,8 +30,9 @@ function read(
     startTime: start === undefined ? undefined : start * MINUTE,
     endTime: end === undefined ? undefined : end * MINUTE,
   };
-  const { candles, nextOpenTime } = readKlines(history, LAST_1M, { limit, ...times }, now * MINUTE);
-  const shown = candles.map(
+  const query = { limit, ...times };
+  const nextOpenTime = findKlines(history, LAST_1M, query, now * MINUTE)?.nextOpenTime ?? null;
+  const shown = readKlines(history, LAST_1M, query, now * MINUTE).map(
     ({ openTime, closeTicks, trades }) => `${openTime / MINUTE}:${closeTicks}${trades === 0 ? "*" : ""}`,
   );
   return [shown.join(" "), nextOpenTime === null ? null : nextOpenTime / MINUTE];
@@ -51,6 +52,24 @@ test("with startTime: page after page, beginning with the first trade of the ser
   assert.deepEqual(read(history, { start: 10, limit: 3 }), ["10:9*", null]);
   assert.deepEqual(read(history, { start: 0, limit: 2 }), ["3:3 4:3*", 5]);
   assert.deepEqual(read(history, { start: 3.5, end: 5, limit: 9 }), ["4:3* 5:5", null]);
+});
+
+test("a long range is read in parts, and gaps between parts are filled", () => {
+  const history = minutesOf(3, 95, 102, 260);
+  const at = (minute: number): string => {
+    const close = [260, 102, 95, 3].find((each) => each <= minute);
+    return `${minute}:${close}${close === minute ? "" : "*"}`;
+  };
+  const minutes = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => at(from + i)).join(" ");
+  assert.deepEqual(read(history, { start: 0, limit: 1000, now: 300 }), [minutes(3, 300), null]);
+  assert.deepEqual(read(history, { limit: 100, now: 300 }), [minutes(201, 300), null]);
+  assert.deepEqual(read(history, { start: 3, limit: 101, now: 300 }), [minutes(3, 103), 104]);
+  const range = findKlines(history, LAST_1M, { limit: 250, startTime: 0, endTime: undefined }, 300 * MINUTE);
+  assert.ok(range !== null);
+  assert.deepEqual(
+    [...klineParts(history, LAST_1M, range)].map(({ length }) => length),
+    [100, 100, 50],
+  );
 });
 
 test("a series without trades has no candles, and none lie in the future", () => {

@@ -139,7 +139,7 @@ export class KlineStream extends Stream {
   /** The current state of the candle published last, and the candles after it. */
   private candlesUpTo(time: TimeMs): Candle[] {
     const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
-      return readKlines(this.history, this.series, { limit, startTime, endTime: undefined }, time).candles;
+      return readKlines(this.history, this.series, { limit, startTime, endTime: undefined }, time);
     };
     const lengthMs = closeTimeOf(this.series.interval, this.openTime) + 1 - this.openTime;
     if (time - this.openTime <= MAX_CATCH_UP_CANDLES * lengthMs) return read(this.openTime, MAX_CANDLES_PER_UPDATE);
