@@ -4,6 +4,7 @@ import { commandHelp, commandsHelp } from "./cli/help.ts";
 import { COMMANDS, findCommand, runCommand } from "./cli/main.ts";
 import { Stopper } from "./stopper.ts";
 import { exitProcess } from "./store/files/process-exit.ts";
+import { boundYoungGeneration } from "./tune-v8.ts";
 
 const version = (
   JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
@@ -19,6 +20,7 @@ else await operate();
 
 /** Runs an operator's command. Each command loads only the modules that it needs. */
 async function operate(): Promise<void> {
+  boundYoungGeneration();
   const { ConfigError, loadConfig } = await import("./config.ts");
   try {
     const invocation = loadConfig(process.argv.slice(2), process.env);

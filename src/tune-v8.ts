@@ -1,9 +1,40 @@
 import { readdirSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
-import { setFlagsFromString } from "node:v8";
+import { PerformanceObserver } from "node:perf_hooks";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { must } from "./assert.ts";
+
+const MIB = 1024 * 1024;
 
 /** Above that of the other threads: it leaves a tenth of their weight. */
 const HELPER_NICENESS = 10;
+
+/**
+ * Of one half of a thread's young generation. A collection takes 5 to 20 ms with V8's 16 MiB (32 and more in Node 24), and orders
+ * wait meanwhile. With 1 MiB so much would be collected while it is in use that many orders at once would take twice as long.
+ */
+const SEMI_SPACE_MIB = 4;
+
+/**
+ * Bounds the young generation of this thread, and of those that start later. Call it before the modules are loaded: they make it
+ * grow. It never shrinks the one of this thread.
+ */
+export function boundYoungGeneration(): void {
+  // V8 reads these two when a thread starts.
+  setFlagsFromString(`--min-semi-space-size=${SEMI_SPACE_MIB}`);
+  setFlagsFromString(`--max-semi-space-size=${SEMI_SPACE_MIB}`);
+  limitGrowth();
+  // A collection may make it grow. The start of a thread sets the flag back.
+  new PerformanceObserver(limitGrowth).observe({ entryTypes: ["gc"] });
+}
+
+/** V8 has no bound that can be set while a thread runs. It multiplies the size by this flag. */
+function limitGrowth(): void {
+  const { space_size: bytes } = must(getHeapSpaceStatistics().find(isYoung), "the young generation");
+  setFlagsFromString(`--semi-space-growth-factor=${bytes < 2 * SEMI_SPACE_MIB * MIB ? 2 : 1}`);
+}
+
+const isYoung = ({ space_name: name }: { space_name: string }): boolean => name === "new_space";
 
 /** Sets V8 up for all threads of the process. Call it before any of them is busy, and before there are worker threads. */
 export function tuneV8(): void {

@@ -31,3 +31,34 @@ test("the threads that compile and collect garbage give way to the main thread a
   assert.ok(ofHelpers.length >= 4, `${ofHelpers}`);
   for (const niceness of ofHelpers) assert.ok(niceness > 0, `${ofHelpers}`);
 });
+
+/** Prints the bytes of the young generation of the main thread and of a worker when much of what was allocated has survived. */
+const PRINT_YOUNG_GENERATIONS = `
+  import { once } from "node:events";
+  import { setImmediate } from "node:timers/promises";
+  import { Worker } from "node:worker_threads";
+  import { boundYoungGeneration } from "${TUNE_V8}";
+  boundYoungGeneration();
+  const allocate = async (v8, turn) => {
+    const survivors = [];
+    for (let i = 0; i < 1e6; i++) {
+      survivors.push({ i });
+      if (i % 1e4 === 0) await turn();
+    }
+    return v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").space_size;
+  };
+  const ask = "data:text/javascript," + encodeURIComponent(
+    "import { setImmediate } from 'node:timers/promises'; import v8 from 'node:v8';" +
+      "import { parentPort } from 'node:worker_threads'; parentPort.postMessage(await (" + allocate + ")(v8, setImmediate))",
+  );
+  const worker = new Worker(new URL(ask));
+  const [ofWorker] = await once(worker, "message");
+  console.log(JSON.stringify([ofWorker, await allocate(await import("node:v8"), setImmediate)]));`;
+
+test("the young generation stays small, so that a collection is short", () => {
+  const output = execFileSync(process.execPath, ["--input-type=module", "-e", PRINT_YOUNG_GENERATIONS], {
+    encoding: "utf8",
+  });
+  // It would have 32 MiB or more. A collection may come before the next turn of the event loop.
+  for (const bytes of JSON.parse(output)) assert.ok(bytes <= 16 * 1024 * 1024, output);
+});
