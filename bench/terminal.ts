@@ -99,9 +99,16 @@ class TerminalBench {
 
   /** What a page asks of the exchange while it opens. */
   private async recordLoad(): Promise<PageLoadsTask> {
-    const load: PageLoadsTask = { pages: PAGES, requests: [], sockets: [] };
+    const html = await (await fetch(this.url)).text();
+    const [document, named, later]: [string[], string[], string[]] = [[], [], []];
+    const load: PageLoadsTask = { pages: PAGES, stages: [document, named, later], sockets: [] };
     const watch = async (page: Page): Promise<void> => {
-      page.on("request", (each) => load.requests.push(each.url()));
+      page.on("request", (each) => {
+        const url = each.url();
+        const { pathname, search } = new URL(url);
+        if (each.isNavigationRequest()) document.push(url);
+        else (html.includes(`"${pathname}${search}"`) ? named : later).push(url);
+      });
       page.on("websocket", (socket) => {
         const messages: string[] = [];
         load.sockets.push({ url: socket.url(), messages });

@@ -5,9 +5,9 @@ import { SocketClient, textFrame } from "./socket-client.ts";
 /** Loads a page many times at once in a separate process, without a browser: a browser would take all of the machine. */
 export interface PageLoadsTask {
   pages: number;
-  /** Addresses of the document, its files and the requests of its scripts. */
-  requests: string[];
-  /** For each WebSocket of the page the messages that it sends first. */
+  /** Addresses that a page asks for together: the document, then all that it names, then the requests of its scripts. */
+  stages: string[][];
+  /** For each WebSocket of its scripts the messages that it sends first. */
   sockets: { url: string; messages: string[] }[];
 }
 
@@ -31,11 +31,15 @@ process.once("message", (task: PageLoadsTask) => {
   process.send?.("ready");
 });
 
-/** Resolves when everything has been answered. The WebSockets stay open and are read until the process ends. */
-async function load({ requests, sockets }: PageLoadsTask): Promise<void> {
+/**
+ * Resolves when everything has been answered. The connections stay open until the process ends, as a browser keeps them for
+ * later requests, and the WebSockets are read.
+ */
+async function load({ stages, sockets }: PageLoadsTask): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  await Promise.all([...requests.map((url) => read(url, agent)), ...sockets.map(follow)]);
-  agent.destroy();
+  const readAll = (urls: readonly string[]): Promise<unknown> => Promise.all(urls.map((url) => read(url, agent)));
+  for (const urls of stages.slice(0, -1)) await readAll(urls);
+  await Promise.all([readAll(stages.at(-1) ?? []), ...sockets.map(follow)]);
 }
 
 function read(url: string, agent: Agent): Promise<void> {
