@@ -2,7 +2,7 @@ import * as fields from "./contribution.ts";
 
 const { EQUITY, GAINS, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED } = fields;
 
-/** A stripe is one cache line: six columns of values, and two of the sequence lock. */
+/** A stripe is one cache line: six columns of values, a free one, and one of the sequence lock. */
 const STRIPE_COLUMNS = 8;
 
 /** Fields of a contribution that are columns of the table. */

@@ -3,11 +3,9 @@ import * as fields from "./contribution.ts";
 import { LiquidationBids } from "./liquidation-bids.ts";
 import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
-import * as lock from "./sequence-lock.ts";
 
 const { EQUITY, GAINS, gainOf, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
 const { bytesPerAccount, NO_STRIPE } = memory;
-const { FILLING } = lock;
 
 type Contribution = fields.Contribution;
 
@@ -194,7 +192,7 @@ export class MarginTable extends MarginJournal {
     if (this.stripeCount === 1 || !this.isTransactionOpen) return;
     const base = this.stripeOffset(accountId);
     this.openStripe(base);
-    if (this.load(base + FILLING) === 0) this.addTo(base + FILLING, 1);
+    this.markFilling(base);
     // The reads that follow see every spend() that came before.
     this.fence(accountId);
   }
@@ -211,7 +209,7 @@ export class MarginTable extends MarginJournal {
     for (let stripe = 0; stripe < this.stripeCount; stripe++) {
       if (stripe === this.stripe) continue;
       const base = this.offsetOfStripe(accountId, stripe);
-      if (this.load(base + FILLING) !== 0)
+      if (this.isFilling(base))
         reserved += Math.max(0, this.load(base + INITIAL) - this.load(base + POSITION_INITIAL));
       // Margin that is no longer reserved is maintenance margin by now: see the last fence of setContribution().
       this.fence(accountId);

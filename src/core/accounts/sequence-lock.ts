@@ -3,22 +3,27 @@ import { MarginMemory } from "./margin-memory.ts";
 
 const { VALUE_COLUMNS } = fields;
 
-// Columns of a stripe behind its values.
-/** Raised when a transaction begins to change the stripe, and when it ends: odd while one is in progress. */
-const VERSION = 6;
-/** 1 while a transaction may turn what the account's orders have reserved into a position. */
-export const FILLING = 7;
+/**
+ * The column of a stripe behind its values. Its upper bits count the transactions that have changed the stripe, and its two
+ * lowest ones are flags of the transaction in progress. It only rises: so it is never the same again after a change.
+ */
+const VERSION = 7;
+/** Flag: a transaction is changing the stripe. */
+const OPEN = 2;
+/** Flag: that transaction may turn what the account's orders have reserved into a position. */
+const FILLING = 1;
+const FLAGS = OPEN | FILLING;
 
 /** A read fails when a transaction begins or ends in the middle of it, at worst about one in some hundred. */
 const MAX_READ_ATTEMPTS = 1000;
 
-const isOdd = (version: number): boolean => version % 2 !== 0;
+const isOpen = (version: number): boolean => (version & OPEN) !== 0;
 
 /**
  * The sequence lock of the margin table: readers see the stripes of other threads as of one moment between transactions.
  *
  * The writer, at the first change of a transaction to an account: copies its stripe to the before image, then raises
- * VERSION. At the end it raises it again. While it is odd, the before image is what counts.
+ * VERSION. At the end it raises it again. While its flag OPEN is set, the before image is what counts.
  * The reader sums the other stripes, or their before images, and reads the versions before and after it. If these are the
  * same, no transaction has begun or ended in between, and the sums belong together. Nobody waits for anybody.
  */
@@ -49,8 +54,8 @@ export class SequenceLockedMemory extends MarginMemory {
   protected openStripe(index: number): void {
     const start = this.stripeStart(index);
     const { openStripes, openCount } = this;
-    if (openCount > 0 && (openStripes[openCount - 1] === start || isOdd(this.load(start + VERSION)))) return;
-    if (this.stripeCount === 1) this.addTo(start + VERSION, 1);
+    if (openCount > 0 && (openStripes[openCount - 1] === start || isOpen(this.load(start + VERSION)))) return;
+    if (this.stripeCount === 1) this.addTo(start + VERSION, OPEN);
     else this.publishBegin(start);
     this.openStripes[this.openCount++] = start;
   }
@@ -64,8 +69,18 @@ export class SequenceLockedMemory extends MarginMemory {
     this.fence(accountId);
     this.saveBeforeImage(start);
     this.fence(accountId);
-    this.addTo(start + VERSION, 1);
+    this.addTo(start + VERSION, OPEN);
     this.fence(accountId);
+  }
+
+  /** Writer: the transaction that has opened the stripe may fill orders of the account. */
+  protected markFilling(start: number): void {
+    if (!this.isFilling(start)) this.addTo(start + VERSION, FILLING);
+  }
+
+  /** Whether a transaction in progress may fill orders of the account. */
+  protected isFilling(start: number): boolean {
+    return (this.load(start + VERSION) & FILLING) !== 0;
   }
 
   protected saveBeforeImage(start: number): void {
@@ -78,8 +93,7 @@ export class SequenceLockedMemory extends MarginMemory {
     this.fenceOpenAccounts();
     while (this.openCount > 0) {
       const start = this.openStripes[--this.openCount];
-      if (this.load(start + FILLING) !== 0) this.addTo(start + FILLING, -1);
-      this.addTo(start + VERSION, 1);
+      this.addTo(start + VERSION, FLAGS + 1 - (this.load(start + VERSION) & FLAGS));
     }
   }
 
@@ -96,8 +110,8 @@ export class SequenceLockedMemory extends MarginMemory {
     for (let stripe = 0; stripe < stripeCount; stripe++) {
       if (stripe === this.stripe) continue;
       const start = this.offsetOfStripe(accountId, stripe);
-      const isOpen = stripeCount > 1 && isOdd(this.load(start + VERSION));
-      sum += isOpen ? beforeImages[start + column] : this.load(start + column);
+      const isChanging = stripeCount > 1 && isOpen(this.load(start + VERSION));
+      sum += isChanging ? beforeImages[start + column] : this.load(start + column);
     }
     return sum;
   }
@@ -115,7 +129,7 @@ export class SequenceLockedMemory extends MarginMemory {
       if (stripe === this.stripe) continue;
       const start = this.offsetOfStripe(accountId, stripe);
       const of = this.load(start + VERSION);
-      if (isOdd(of)) isAnyOpen = true;
+      if (isOpen(of)) isAnyOpen = true;
       version += of;
     }
     this.fence(accountId);
