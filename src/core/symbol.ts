@@ -45,7 +45,7 @@ import type { PastClientIds } from "./state/client-ids.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
-const { ACCOUNT, CONTRIBUTED, NONE } = columns;
+const { NONE } = columns;
 const {
   AmendOrder,
   Audit,
@@ -374,10 +374,7 @@ export class SymbolActor implements Actor {
 
   contribute(sums: MarginTable): void {
     const { contributions, positions } = this.state;
-    positions.each((at) => {
-      sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + CONTRIBUTED);
-      contributions.addAdditionalTo(sums, at);
-    });
+    positions.each((at) => contributions.addTo(sums, at));
   }
 
   private amend(command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {

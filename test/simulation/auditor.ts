@@ -151,6 +151,7 @@ export class Auditor {
         equity: marginTable.equity(accountId),
         unrealized: marginTable.unrealized(accountId),
         gains: marginTable.usableGains(accountId),
+        reserved: marginTable.usableReserved(accountId),
         initial: marginTable.initial(accountId),
         positionInitial: marginTable.positionInitial(accountId),
         maintenance: marginTable.maintenance(accountId),

@@ -1,8 +1,8 @@
 import * as fields from "./contribution.ts";
 
-const { EQUITY, GAINS, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED } = fields;
+const { EQUITY, GAINS, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, RESERVED, UNREALIZED } = fields;
 
-/** A stripe is one cache line: six columns of values, a free one, and one of the sequence lock. */
+/** A stripe is one cache line: seven columns of values, and one of the sequence lock. */
 const STRIPE_COLUMNS = 8;
 
 /** Fields of a contribution that are columns of the table. */
@@ -53,13 +53,17 @@ export class MarginMemory {
     this.fences = fencesIn(buffer, this.stripeCount);
   }
 
-  /** Adds a whole contribution, five numbers of `contributed` from `offset`: for a recount into an empty table. */
-  addAll(accountId: number, contributed: Float64Array, offset: number): void {
+  /**
+   * Adds a whole contribution, five numbers of `contributed` from `offset`: for a recount into an empty table. `isIsolated`: of
+   * a row in isolated mode.
+   */
+  addAll(accountId: number, contributed: Float64Array, offset: number, isIsolated = false): void {
     const base = this.stripeOffset(accountId);
     for (const column of SAME_COLUMNS)
       if (contributed[offset + column] !== 0) this.addTo(base + column, contributed[offset + column]);
     const unrealized = contributed[offset + UNREALIZED];
     if (unrealized !== 0) this.addTo(base + (unrealized > 0 ? GAINS : LOSSES), Math.abs(unrealized));
+    if (isIsolated) this.addTo(base + RESERVED, contributed[offset + INITIAL] - contributed[offset + POSITION_INITIAL]);
   }
 
   /** The additional margin of all rows of the account: see formulas/opening-rate.ts. */

@@ -4,7 +4,8 @@ import { LiquidationBids } from "./liquidation-bids.ts";
 import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
 
-const { EQUITY, GAINS, gainOf, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, UNREALIZED, withdrawableOf } = fields;
+const { EQUITY, GAINS, gainOf, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, RESERVED, UNREALIZED } = fields;
+const { withdrawableOf } = fields;
 const { bytesPerAccount, NO_STRIPE } = memory;
 
 type Contribution = fields.Contribution;
@@ -33,7 +34,9 @@ type Contribution = fields.Contribution;
  * readConsistent(), which shows the account as it is between transactions (sequence-lock.ts).
  *
  * The classes build on each other: MarginMemory (layout, fences), SequenceLockedMemory, MarginJournal, and here the rules.
- * All amounts are quanta. `contributed` and `offset` are where an actor remembers its contribution: five numbers.
+ * All amounts are quanta. `contributed` and `offset` are where an actor remembers its contribution: five numbers. `isIsolated`
+ * says that it is of a row in isolated mode: what its orders reserve counts in RESERVED, too. That needs no sixth number,
+ * because a row changes its mode only while it has no orders.
  */
 export class MarginTable extends MarginJournal {
   private sharedBids: LiquidationBids | null = null;
@@ -77,6 +80,9 @@ export class MarginTable extends MarginJournal {
   usableGains(accountId: number): number {
     return this.usableTotal(accountId, GAINS);
   }
+  usableReserved(accountId: number): number {
+    return this.usableTotal(accountId, RESERVED);
+  }
   usableInitial(accountId: number): number {
     return this.usableTotal(accountId, INITIAL);
   }
@@ -99,12 +105,19 @@ export class MarginTable extends MarginJournal {
 
   /** See withdrawableOf(). */
   withdrawable(accountId: number): number {
-    return withdrawableOf(
-      this.usableTotal(accountId, EQUITY),
-      this.usableTotal(accountId, GAINS),
-      this.usableTotal(accountId, INITIAL),
-      this.additional(accountId),
-    );
+    return withdrawableOf({
+      equity: this.usableTotal(accountId, EQUITY),
+      gains: this.usableTotal(accountId, GAINS),
+      reserved: this.usableTotal(accountId, RESERVED),
+      initial: this.usableTotal(accountId, INITIAL),
+      additional: this.additional(accountId),
+    });
+  }
+
+  /** What isolated orders may still reserve: equity that is no unrealised gain, less what they have reserved. May be negative. */
+  unreserved(accountId: number): number {
+    const kept = this.usableTotal(accountId, GAINS) + this.usableTotal(accountId, RESERVED);
+    return this.usableTotal(accountId, EQUITY) - kept;
   }
 
   /**
@@ -116,6 +129,7 @@ export class MarginTable extends MarginJournal {
     consistentTotals.equity = this.consistentTotal(accountId, EQUITY);
     consistentTotals.gains = this.consistentTotal(accountId, GAINS);
     consistentTotals.unrealized = consistentTotals.gains - this.consistentTotal(accountId, LOSSES);
+    consistentTotals.reserved = this.consistentTotal(accountId, RESERVED);
     consistentTotals.initial = this.consistentTotal(accountId, INITIAL);
     consistentTotals.positionInitial = this.consistentTotal(accountId, POSITION_INITIAL);
     consistentTotals.maintenance = this.consistentTotal(accountId, MAINTENANCE);
@@ -132,9 +146,16 @@ export class MarginTable extends MarginJournal {
    * Takes `amount` of initial margin for an order if equity covers it; returns false, and changes nothing, if not. The amount
    * taken is added to `contributed`. A negative amount is margin that the order will free: the check counts it, and
    * setContribution() frees it. Equity must cover `additional` as well: the order's additional margin, which the caller has
-   * added before (addAdditional).
+   * added before (addAdditional). Isolated orders reserve no unrealised gains.
    */
-  reserve(accountId: number, amount: number, contributed: Float64Array, offset: number, additional = 0): boolean {
+  reserve(
+    accountId: number,
+    amount: number,
+    contributed: Float64Array,
+    offset: number,
+    additional = 0,
+    isIsolated = false,
+  ): boolean {
     const base = this.stripeOffset(accountId);
     const taken = Math.max(0, amount);
     // Also when nothing more is taken: what the order has reserved before is about to become a position.
@@ -143,14 +164,32 @@ export class MarginTable extends MarginJournal {
     const needed = this.totalAfterFence(accountId, INITIAL) + Math.min(0, amount) + additional;
     const equity = this.totalAfterFence(accountId, EQUITY);
     if (
-      equity < needed &&
-      equity + (this.usableDeferredAt(base + EQUITY) - this.usableDeferredAt(base + INITIAL)) < needed
+      (equity < needed &&
+        equity + (this.usableDeferredAt(base + EQUITY) - this.usableDeferredAt(base + INITIAL)) < needed) ||
+      (isIsolated && !this.reserveSettled(accountId, amount))
     ) {
       this.applyNow(base + INITIAL, -taken);
       return false;
     }
     contributed[offset + INITIAL] = contributed[offset + INITIAL] + taken;
     return true;
+  }
+
+  /**
+   * Takes `amount`, as reserve() does, from the equity that is no unrealised gain, if that covers all that isolated orders
+   * reserve. The reads have the order of debit().
+   */
+  private reserveSettled(accountId: number, amount: number): boolean {
+    const index = this.stripeOffset(accountId) + RESERVED;
+    const taken = Math.max(0, amount);
+    this.applyNow(index, taken);
+    const gainsBefore = this.usableTotalAfterFence(accountId, GAINS);
+    const reserved = this.usableTotalAfterFence(accountId, RESERVED) + Math.min(0, amount);
+    const equity = this.usableTotalAfterFence(accountId, EQUITY);
+    const gains = Math.max(gainsBefore, this.usableTotalAfterFence(accountId, GAINS));
+    if (equity >= gains + reserved) return true;
+    this.applyNow(index, -taken);
+    return false;
   }
 
   /**
@@ -209,8 +248,7 @@ export class MarginTable extends MarginJournal {
     for (let stripe = 0; stripe < this.stripeCount; stripe++) {
       if (stripe === this.stripe) continue;
       const base = this.offsetOfStripe(accountId, stripe);
-      if (this.isFilling(base))
-        reserved += Math.max(0, this.load(base + INITIAL) - this.load(base + POSITION_INITIAL));
+      if (this.isFilling(base)) reserved += Math.max(0, this.load(base + INITIAL) - this.load(base + POSITION_INITIAL));
       // Margin that is no longer reserved is maintenance margin by now: see the last fence of setContribution().
       this.fence(accountId);
       maintenance += this.load(base + MAINTENANCE);
@@ -223,26 +261,27 @@ export class MarginTable extends MarginJournal {
    * Debits a withdrawal if `amount` is withdrawable; returns false, and changes nothing, if not. The check comes after the
    * debit, so a symbol that reserves at the same moment sees the debit, or this check sees the reservation.
    *
-   * The order of the reads: gains, initial margin, equity, gains again. A loss applies before the margin that it frees, and
-   * a gain counts as unrealised before it is equity. It stops counting only after the equity has gone.
+   * The order of the reads: gains, margin, equity, gains again. A loss applies before the margin that it frees, and a gain
+   * counts as unrealised before it is equity. It stops counting only after the equity has gone.
    */
   debit(accountId: number, amount: number): boolean {
     const index = this.stripeOffset(accountId) + EQUITY;
     this.applyNow(index, -amount);
     const gainsBefore = this.totalAfterFence(accountId, GAINS);
     const initial = this.totalAfterFence(accountId, INITIAL);
+    const reserved = this.total(accountId, RESERVED);
     const equity = this.totalAfterFence(accountId, EQUITY);
     const gains = Math.max(gainsBefore, this.totalAfterFence(accountId, GAINS));
-    if (equity >= initial + this.additional(accountId) && equity >= gains) return true;
+    if (equity >= initial + this.additional(accountId) && equity >= gains + reserved) return true;
     this.applyNow(index, amount);
     return false;
   }
 
   /**
    * Whether the account can bear that this actor's contribution becomes `to`: equity still covers initial margin. Equity that
-   * leaves is no unrealised gain, and leaves the additional margin but for `endedAdditional`, which ends with the change. If so,
-   * the changes against the account are applied and added to `contributed`, and setContribution() does the rest. If not,
-   * nothing changes. The reads have the order of debit().
+   * leaves, or that isolated orders reserve, is no unrealised gain, and leaves the additional margin but for `endedAdditional`,
+   * which ends with the change. If so, the changes against the account are applied and added to `contributed`, and
+   * setContribution() does the rest. If not, nothing changes. The reads have the order of debit().
    */
   reserveChange(
     accountId: number,
@@ -250,6 +289,7 @@ export class MarginTable extends MarginJournal {
     contributed: Float64Array,
     offset: number,
     endedAdditional = 0,
+    isIsolated = false,
   ): boolean {
     const base = this.stripeOffset(accountId);
     const equityChange = to.equity - contributed[offset + EQUITY];
@@ -257,20 +297,24 @@ export class MarginTable extends MarginJournal {
     const gainsChange = gainOf(to.unrealized) - gainOf(contributed[offset + UNREALIZED]);
     const equityTaken = Math.min(0, equityChange);
     const initialAdded = Math.max(0, initialChange);
+    const reservedAdded = isIsolated ? initialAdded : 0;
     const gainsAdded = Math.max(0, gainsChange);
     // A gain ends the loss that was there.
     const unrealizedAdded = gainsAdded > 0 ? to.unrealized - contributed[offset + UNREALIZED] : 0;
     const lossesEnded = unrealizedAdded - gainsAdded;
     this.applyNow(base + EQUITY, equityTaken);
     this.applyNow(base + INITIAL, initialAdded);
+    this.applyNow(base + RESERVED, reservedAdded);
     this.applyNow(base + GAINS, gainsAdded);
     this.applyNow(base + LOSSES, -lossesEnded);
     const gainsBefore = this.usableTotalAfterFence(accountId, GAINS);
     const initial = this.usableTotalAfterFence(accountId, INITIAL) + Math.min(0, initialChange);
+    const reserved = this.usableTotal(accountId, RESERVED);
     const equity = this.usableTotalAfterFence(accountId, EQUITY) + Math.max(0, equityChange);
     const gains = Math.max(gainsBefore, this.usableTotalAfterFence(accountId, GAINS)) + Math.min(0, gainsChange);
     const additional = this.additional(accountId) - endedAdditional;
-    if (equity >= initial && (equityTaken === 0 || (equity >= gains && equity >= initial + additional))) {
+    const takesNothing = equityTaken === 0 && reservedAdded === 0;
+    if (equity >= initial && (takesNothing || (equity >= gains + reserved && equity >= initial + additional))) {
       contributed[offset + EQUITY] = contributed[offset + EQUITY] + equityTaken;
       contributed[offset + INITIAL] = contributed[offset + INITIAL] + initialAdded;
       contributed[offset + UNREALIZED] = contributed[offset + UNREALIZED] + unrealizedAdded;
@@ -278,6 +322,7 @@ export class MarginTable extends MarginJournal {
     }
     this.applyNow(base + LOSSES, lossesEnded);
     this.applyNow(base + GAINS, -gainsAdded);
+    this.applyNow(base + RESERVED, -reservedAdded);
     this.applyNow(base + INITIAL, -initialAdded);
     this.applyNow(base + EQUITY, -equityTaken);
     return false;
@@ -316,6 +361,7 @@ export class MarginTable extends MarginJournal {
     offset: number,
     to: Contribution,
     isLogged = false,
+    isIsolated = false,
   ): void {
     const base = this.stripeOffset(accountId);
     const mustWait = !isLogged;
@@ -334,6 +380,7 @@ export class MarginTable extends MarginJournal {
     if (losses !== 0) this.applyNow(base + LOSSES, losses);
     if (isLogged && initial < 0) this.fence(accountId);
     if (initial !== 0) this.deferCredit(base + INITIAL, initial, mustWait && initial < 0);
+    if (isIsolated) this.changeReserved(base, initial - positionInitial, mustWait);
     // Equity and maintenance margin wait together: liquidations divide one by the other.
     if (maintenance !== 0) this.deferCredit(base + MAINTENANCE, maintenance, mustWait && maintenance < 0);
     if (positionInitial > 0) this.fence(accountId);
@@ -343,6 +390,10 @@ export class MarginTable extends MarginJournal {
     contributed[offset + INITIAL] = to.initial;
     contributed[offset + POSITION_INITIAL] = to.positionInitial;
     contributed[offset + MAINTENANCE] = to.maintenance;
+  }
+
+  private changeReserved(base: number, by: number, mustWait: boolean): void {
+    if (by !== 0) this.deferCredit(base + RESERVED, by, mustWait && by < 0);
   }
 
   protected consistentTotal(accountId: number, column: number): number {

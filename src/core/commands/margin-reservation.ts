@@ -89,15 +89,15 @@ export class MarginReservation {
     if (isReversing)
       required = Math.max(0, required + this.expectedLoss(isBuy) + takerFee(state.instrument, expected.quanta));
     const accountId = numbers[row + ACCOUNT];
-    // Fills move isolated margin out of the cross margin. An unrealised gain may not be moved: it could be lost again.
-    if (isIsolated && required > 0) {
-      const availableQuanta = marginTable.withdrawable(accountId);
-      if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
-    }
     // An account short of margin may close, but not reverse or open. That holds even if the order needs no more margin than
     // the old position or the replaced order had: that margin may be lost by now.
     const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
+    // Fills move isolated margin out of the cross margin. An unrealised gain may not be moved: it could be lost again.
+    if (isIsolated && needsMargin) {
+      const availableQuanta = required > 0 ? marginTable.withdrawable(accountId) : marginTable.unreserved(accountId);
+      if (required > availableQuanta) return { requiredQuanta, availableQuanta };
+    }
     if (needsMargin && this.additionalQuanta > 0) {
       const shortfall = this.openingShortfall(row, required, isIsolated);
       if (shortfall !== null) return shortfall;
@@ -110,12 +110,13 @@ export class MarginReservation {
     const additional = needsMargin && !isIsolated ? this.additionalQuanta : 0;
     // Before it is checked, so that a withdrawal at the same moment leaves it.
     if (additional > 0) state.contributions.setAdditional(row, additional);
-    if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED, additional)) {
+    if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED, additional, isIsolated)) {
       if (additional > 0) state.contributions.refreshAdditional(row);
       return { requiredQuanta, availableQuanta: marginTable.available(accountId) };
     }
     // If the whole order rests, `after` is the row's new contribution: set it here and save a second calculation.
-    if (expected.lots === 0) marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after);
+    if (expected.lots === 0)
+      marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after, false, isIsolated);
     return null;
   }
 

@@ -196,10 +196,13 @@ export class MarginSettings {
     const equityBy = due.equity - n[row + CONTRIBUTED];
     const initialBy = due.initial - n[row + CONTRIBUTED_INITIAL];
     if (equityBy >= 0 && initialBy <= equityBy) return null;
-    const endedAdditional = terms.marginMode === ISOLATED ? state.contributions.additionalOf(row) : 0;
-    if (marginTable.reserveChange(accountId, due, n, row + CONTRIBUTED, endedAdditional)) return null;
-    const available = marginTable.available(accountId);
-    const keptQuanta = equityBy < 0 ? marginTable.additional(accountId) - endedAdditional : 0;
-    return { requiredQuanta: initialBy - equityBy, availableQuanta: available - keptQuanta };
+    const isIsolated = terms.marginMode === ISOLATED;
+    const endedAdditional = isIsolated ? state.contributions.additionalOf(row) : 0;
+    if (marginTable.reserveChange(accountId, due, n, row + CONTRIBUTED, endedAdditional, isIsolated)) return null;
+    const keptQuanta = equityBy < 0 || isIsolated ? marginTable.additional(accountId) - endedAdditional : 0;
+    const availableQuanta = marginTable.available(accountId) - keptQuanta;
+    const movableQuanta =
+      isIsolated && now.marginMode === ISOLATED ? marginTable.unreserved(accountId) : availableQuanta;
+    return { requiredQuanta: initialBy - equityBy, availableQuanta: Math.min(availableQuanta, movableQuanta) };
   }
 }

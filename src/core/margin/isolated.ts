@@ -136,19 +136,22 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * The most that the cross account can set aside: equity beyond maintenance margin, less what the fill has cost already. An order
- * reserves what its fills set aside, so this bound matters only when the account has lost elsewhere since. Then the isolated
- * position gets less margin, or pays the fee. No cross position is liquidated for it.
+ * The most that the cross account can set aside: equity beyond maintenance margin and beyond unrealised gains, less what the fill
+ * has cost already. An order reserves what its fills set aside, so this bound matters only when the account has lost elsewhere
+ * since. Then the isolated position gets less margin, or pays the fee. No cross position is liquidated for it, and no gain that
+ * may be lost again comes into it.
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
   const isAtRest = marginTable.readConsistent(accountId);
-  const { equity, initial, maintenance } = marginTable.consistent(accountId);
+  const { equity, initial, maintenance, gains } = marginTable.consistent(accountId);
   // If the account covered its initial margin before the transactions in progress, the reserved money is there, less what
   // these have spent. Otherwise only the totals as they stand are safe.
-  if (isAtRest || equity >= initial) return Math.max(0, marginTable.remainingEquity(accountId) - maintenance) - spent;
-  return Math.max(0, marginTable.usableEquity(accountId) - marginTable.usableMaintenance(accountId)) - spent;
+  if (isAtRest || equity >= initial)
+    return Math.max(0, marginTable.remainingEquity(accountId) - Math.max(maintenance, gains)) - spent;
+  const kept = Math.max(marginTable.usableMaintenance(accountId), marginTable.usableGains(accountId));
+  return Math.max(0, marginTable.usableEquity(accountId) - kept) - spent;
 }
 
 function openLoss(state: SymbolState, row: number): Quanta {

@@ -141,15 +141,18 @@ export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
   return n[row + MARGIN_MODE] === ISOLATED || state.marginTable.spend(n[row + ACCOUNT], cost, n, row + CONTRIBUTED);
 }
 
-/** Closing may cost the isolated equity. Opening also sets aside what the cross account has beyond its maintenance margin. */
+/**
+ * Closing may cost the isolated equity. Opening also sets aside what the cross account has beyond its maintenance margin, and
+ * beyond its unrealised gains.
+ */
 function isolatedBudget(state: SymbolState, row: number): MakerBudget {
   state.contributions.refreshMark(row);
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   const toCloseQuanta = isolatedEquity(state, row);
   marginTable.readConsistent(account);
-  const { maintenance } = marginTable.consistent(account);
-  const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);
+  const { maintenance, gains } = marginTable.consistent(account);
+  const spare = Math.max(0, marginTable.remainingEquity(account) - Math.max(maintenance, gains));
   return {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta,
@@ -161,7 +164,8 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
 
 /**
  * Closing may cost the position's share of the equity, by maintenance margin. Opening may use the equity that the maintenance
- * margin of other positions leaves. Owed funding is subtracted first.
+ * margin of other positions leaves. In isolated mode it moves margin out of the account, and no unrealised gains. Owed funding is
+ * subtracted first.
  */
 function crossBudget(state: SymbolState, row: number): MakerBudget {
   state.contributions.refreshMark(row);
@@ -170,13 +174,15 @@ function crossBudget(state: SymbolState, row: number): MakerBudget {
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   marginTable.readConsistent(account);
-  const { maintenance } = marginTable.consistent(account);
+  const { maintenance, gains } = marginTable.consistent(account);
   const equity = marginTable.remainingEquity(account) + Math.min(0, owedFunding(state, row));
   const ownMaintenance = positionMaintenance(state, row);
+  const others = maintenance - ownMaintenance;
+  const kept = positions.numbers[row + MARGIN_MODE] === ISOLATED ? Math.max(others, gains) : others;
   return {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta: proportion(equity, ownMaintenance, maintenance),
-    toOpenQuanta: equity - (maintenance - ownMaintenance),
+    toOpenQuanta: equity - kept,
     settledQuanta: settledMoney(state, row),
     gainQuanta: positionGain(state, row),
   };

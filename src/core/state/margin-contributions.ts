@@ -11,8 +11,8 @@ import type { FundingState } from "./funding-state.ts";
 import type { Positions } from "./positions.ts";
 import type { TransactionProgress } from "./transaction-progress.ts";
 
-const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
-const { INSURANCE_ACCOUNT } = enums;
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, MARGIN_MODE, SIZE } = columns;
+const { INSURANCE_ACCOUNT, ISOLATED } = enums;
 
 /** Rows that are refreshed at once, while commands wait. */
 const REFRESHED_AT_A_TIME = 1000;
@@ -62,7 +62,8 @@ export class MarginContributions {
   refresh(at: number, isLogged = false): void {
     const { state } = this;
     const row = state.positions.numbers;
-    state.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.of(at), isLogged);
+    const isIsolated = row[at + MARGIN_MODE] === ISOLATED;
+    state.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.of(at), isLogged, isIsolated);
     row[at + CONTRIBUTED_MARK] = state.markTicks;
     this.refreshAdditional(at);
   }
@@ -72,10 +73,12 @@ export class MarginContributions {
     return this.additional.get(at) ?? 0;
   }
 
-  /** Adds the row's additional margin to an empty table. */
-  addAdditionalTo(sums: MarginTable, at: number): void {
+  /** Adds what the row has contributed to an empty table. */
+  addTo(sums: MarginTable, at: number): void {
+    const row = this.state.positions.numbers;
+    sums.addAll(row[at + ACCOUNT], row, at + CONTRIBUTED, row[at + MARGIN_MODE] === ISOLATED);
     const quanta = this.additionalOf(at);
-    if (quanta !== 0) sums.addAdditional(this.state.positions.numbers[at + ACCOUNT], quanta);
+    if (quanta !== 0) sums.addAdditional(row[at + ACCOUNT], quanta);
   }
 
   /** Brings the row's additional margin to the opening rate of now, which rises and falls with time, too. */

@@ -281,14 +281,14 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
 
 /** A balance, from the result of readFigures(). */
 export function balanceJson(figures: Readonly<AccountMargin>, sequence: number, time: TimeMs): string {
-  const { equity, unrealized, gains, initial, positionInitial, maintenance, additional } = figures;
+  const { equity, unrealized, initial, positionInitial, maintenance, additional } = figures;
   return (
     `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
     `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(positionInitial)}",` +
     `"openOrderInitialMargin":"${printQuanta(initial - positionInitial)}","initialMargin":"${printQuanta(initial)}",` +
     `"maintenanceMargin":"${printQuanta(maintenance)}",` +
     `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}","additionalMargin":"${printQuanta(additional)}",` +
-    `"withdrawable":"${printQuanta(withdrawableOf(equity, gains, initial, additional))}",` +
+    `"withdrawable":"${printQuanta(withdrawableOf(figures))}",` +
     `"marginRatio":${marginRatioJson(equity, maintenance)},"updatedAt":${time},"sequence":${sequence}}`
   );
 }

@@ -212,8 +212,9 @@ export const Balance = object(
       "0",
     ),
     withdrawable: DecimalOut(
-      "The smaller of availableBalance − additionalMargin and equity without unrealized gains, at least 0. Unrealized gains " +
-        "count as margin but cannot be withdrawn, and unrealized losses of other positions are not set off against them.",
+      "The smaller of availableBalance − additionalMargin and equity without unrealized gains and without the margin of open " +
+        "orders in ISOLATED mode, at least 0. Unrealized gains count as margin but cannot be withdrawn, and unrealized losses " +
+        "of other positions are not set off against them.",
       "9362.5",
     ),
     marginRatio: nullable(

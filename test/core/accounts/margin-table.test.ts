@@ -266,6 +266,55 @@ test("a withdrawal and a reservation never spend the same money", () => {
   }
 });
 
+test("isolated orders that reserve at once, and a withdrawal, never get more than what is no unrealised gain", () => {
+  const reserveIsolated = (marginTable: MarginTable, amount: number): boolean =>
+    marginTable.reserve(ACCOUNT, amount, contributed(), 0, 0, true);
+  for (const other of [
+    (marginTable: MarginTable) => reserveIsolated(marginTable, 30),
+    (marginTable: MarginTable) => marginTable.debit(ACCOUNT, 30),
+    (marginTable: MarginTable) => marginTable.reserveChange(ACCOUNT, contribution({ equity: -30 }), contributed(), 0),
+  ]) {
+    const outcomes = new Set<string>();
+    everyInterleaving<boolean>(
+      // With three stripes, adding them up is one step.
+      start({ equity: 100, unrealized: 50 }, 3),
+      [(marginTable) => reserveIsolated(marginTable, 40), other, () => true],
+      ({ buffer, results, schedule }) => {
+        const marginTable = over(buffer, 3);
+        assert.equal(marginTable.usableReserved(ACCOUNT), marginTable.initial(ACCOUNT));
+        assert.ok(marginTable.unreserved(ACCOUNT) >= 0, `${results} in order ${schedule}`);
+        outcomes.add(String(results.slice(0, 2)));
+      },
+    );
+    assert.ok(outcomes.has("true,false") && outcomes.has("false,true"), [...outcomes].join(" "));
+  }
+});
+
+test("what isolated orders reserve is a part of initial margin, and stays out of it when they are gone", () => {
+  const marginTable = over(start({ equity: 100, unrealized: 60 }));
+  const recorded = contributed();
+  const set = (changes: Partial<Contribution>): void =>
+    marginTable.setContribution(ACCOUNT, recorded, 0, contribution(changes), false, true);
+  assert.equal(marginTable.reserve(ACCOUNT, 41, recorded, 0, 0, true), false);
+  assert.equal(marginTable.reserve(ACCOUNT, 30, recorded, 0, 0, true), true);
+  set({ initial: 25 });
+  assert.equal(marginTable.usableReserved(ACCOUNT), 30, "until the end of the transaction");
+  marginTable.commit();
+  assert.deepEqual([marginTable.usableReserved(ACCOUNT), marginTable.withdrawable(ACCOUNT)], [25, 15]);
+  assert.equal(marginTable.reserve(ACCOUNT, -5, recorded, 0, 0, true), true);
+  const sums = MarginTable.allocate(8);
+  sums.addAll(ACCOUNT, recorded, 0, true);
+  assert.deepEqual([sums.usableReserved(ACCOUNT), sums.initial(ACCOUNT)], [25, 25]);
+  const lower = contribution({ initial: 41 });
+  assert.equal(marginTable.reserveChange(ACCOUNT, lower, recorded, 0, 0, true), false);
+  assert.equal(marginTable.usableReserved(ACCOUNT), 25);
+  assert.equal(marginTable.reserveChange(ACCOUNT, { ...lower, initial: 40 }, recorded, 0, 0, true), true);
+  assert.deepEqual([marginTable.usableReserved(ACCOUNT), marginTable.unreserved(ACCOUNT)], [40, 0]);
+  set({ equity: -40 });
+  marginTable.commit();
+  assert.deepEqual([marginTable.usableReserved(ACCOUNT), marginTable.unreserved(ACCOUNT)], [0, 0]);
+});
+
 test("a withdrawal never takes an unrealised gain, at whatever step of a mark change it runs", () => {
   for (const isLogged of [false, true]) {
     const endings = everyInterleaving<boolean>(

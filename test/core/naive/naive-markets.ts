@@ -357,9 +357,9 @@ export class NaiveMarkets extends Markets {
   }
 
   /** One quantum more than that is refused. */
-  private compareWithdrawable(accountId: number, { equity, gains, initial }: Figures): void {
+  private compareWithdrawable(accountId: number, { equity, gains, reserved, initial }: Figures): void {
     const available = most(0n, equity - initial);
-    const withdrawable = most(0n, least(available, equity - gains));
+    const withdrawable = most(0n, least(available, equity - gains - reserved));
     const more = make(Withdraw, { accountId, amountQuanta: Number(withdrawable + 1n), address: "0x0" });
     const said = super.run(this.ledger, more).at(-1) as Of<typeof Refused>;
     assert.equal(said.type, Refused.code, `account ${accountId} withdraws more than ${withdrawable}`);

@@ -31,6 +31,8 @@ export interface Figures {
   unrealized: bigint;
   /** Unrealized gains of single positions. */
   gains: bigint;
+  /** Initial margin of open orders in isolated mode. */
+  reserved: bigint;
   initial: bigint;
   positionInitial: bigint;
   maintenance: bigint;
@@ -274,26 +276,28 @@ export class NaiveMoney {
   }
 
   of(account: number): Figures {
-    let [unrealized, gains, initial, positionInitial, maintenance] = [0n, 0n, 0n, 0n, 0n];
+    let [unrealized, gains, reserved, initial, positionInitial, maintenance] = [0n, 0n, 0n, 0n, 0n, 0n];
     for (const symbol of this.symbols) {
       const position = symbol.positions.get(account);
       if (position === undefined) continue;
       const own = symbol.positionInitial(position);
       const all = symbol.initial(position);
       initial += all;
+      if (position.mode === ISOLATED) reserved += all;
       if (position.isIsolated) continue;
       unrealized += symbol.unrealized(position);
       gains += most(0n, symbol.unrealized(position));
       positionInitial += own;
       maintenance += symbol.positionMaintenance(position);
     }
-    return { equity: this.wallet(account) + unrealized, unrealized, gains, initial, positionInitial, maintenance };
+    const equity = this.wallet(account) + unrealized;
+    return { equity, unrealized, gains, reserved, initial, positionInitial, maintenance };
   }
 
-  /** The end of an order's fills. An isolated position takes no more than leaves the account its maintenance margin. */
+  /** The end of an order's fills. An isolated position leaves the account its maintenance margin and its unrealized gains. */
   setAside(symbol: NaiveSymbol, account: number): void {
-    const { equity, maintenance } = this.of(account);
-    symbol.setAside(account, equity - maintenance);
+    const { equity, maintenance, gains } = this.of(account);
+    symbol.setAside(account, equity - most(maintenance, gains));
   }
 
   /** Of all accounts, with unrealized profit and isolated margin. */

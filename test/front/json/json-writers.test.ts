@@ -315,6 +315,7 @@ test("the figures of a balance are consistent", () => {
     equity: 100_500_000,
     unrealized: 500_000,
     gains: 500_000,
+    reserved: 0,
     initial: 20_000_000,
     positionInitial: 15_000_000,
     maintenance: 1_000_000,
@@ -344,6 +345,10 @@ test("the figures of a balance are consistent", () => {
   );
   const moving = read(Balance, balanceJson({ ...to, additional: 30_000_000 }, 7, 99));
   assert.deepEqual([moving.availableBalance, moving.additionalMargin, moving.withdrawable], ["80.5", "30", "50.5"]);
+  const isolating = read(Balance, balanceJson({ ...to, reserved: 5_000_000, initial: 99_000_000 }, 7, 99));
+  assert.deepEqual([isolating.availableBalance, isolating.withdrawable], ["1.5", "1.5"]);
+  const gained = read(Balance, balanceJson({ ...to, gains: 90_000_000, reserved: 5_000_000 }, 7, 99));
+  assert.deepEqual([gained.availableBalance, gained.withdrawable], ["80.5", "5.5"], "orders reserve no gains");
   const without = read(Balance, balanceJson({ ...to, equity: 0, unrealized: 0, gains: 0 }, 7, 99));
   assert.deepEqual([without.availableBalance, without.marginRatio], ["0", null], "nothing stands for its margin");
 });
@@ -365,6 +370,7 @@ test("the documented example of a balance is consistent", () => {
     equity: quanta("equity"),
     unrealized: quanta("unrealizedPnl"),
     gains: quanta("unrealizedPnl"),
+    reserved: 0,
     initial: quanta("initialMargin"),
     positionInitial: quanta("positionInitialMargin"),
     maintenance: quanta("maintenanceMargin"),

@@ -5,7 +5,16 @@ import { readFigures } from "../../exchange/balance-reader.ts";
 import { balanceJson } from "../../json/json-writers.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
-const FIGURES = ["equity", "unrealized", "gains", "initial", "positionInitial", "maintenance", "additional"] as const;
+const FIGURES = [
+  "equity",
+  "unrealized",
+  "gains",
+  "reserved",
+  "initial",
+  "positionInitial",
+  "maintenance",
+  "additional",
+] as const;
 
 /** An account's whole balance, published when one of its figures has changed. */
 export class BalanceStream extends Stream {

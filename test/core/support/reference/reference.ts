@@ -81,11 +81,12 @@ export class ReferenceExchange {
   }
 
   /** Margin of an account over all symbols: the margin table must hold the same. */
-  total(accountId: number): Contribution & { gains: number } {
+  total(accountId: number): Contribution & { gains: number; reserved: number } {
     const total = {
       equity: this.balances.get(accountId) ?? 0,
       unrealized: 0,
       gains: 0,
+      reserved: 0,
       initial: 0,
       positionInitial: 0,
       maintenance: 0,
@@ -95,6 +96,7 @@ export class ReferenceExchange {
       total.equity += part.equity;
       total.unrealized += part.unrealized;
       total.gains += Math.max(0, part.unrealized);
+      if (symbol.position(accountId).isIsolated) total.reserved += part.initial;
       total.initial += part.initial;
       total.positionInitial += part.positionInitial;
       total.maintenance += part.maintenance;
@@ -107,9 +109,15 @@ export class ReferenceExchange {
     return equity - maintenance;
   }
 
+  /** What may go into isolated positions: neither maintenance margin nor unrealised gains. */
+  isolable(accountId: number): number {
+    const { equity, maintenance, gains } = this.total(accountId);
+    return equity - Math.max(maintenance, gains);
+  }
+
   withdrawable(accountId: number): number {
-    const { equity, initial, gains } = this.total(accountId);
-    return Math.max(0, equity - Math.max(initial, gains));
+    const { equity, initial, gains, reserved } = this.total(accountId);
+    return Math.max(0, equity - Math.max(initial, gains + reserved));
   }
 
   private transfer(message: Message): Outcome {
@@ -137,7 +145,7 @@ export class ReferenceSymbol extends ReferenceMarket {
   indexTicks = 0;
   haltMode = 0;
   private priceTime = 0;
-  /** Of the command under way: each account's cross margin, and this symbol's part of it. */
+  /** Of the command under way: what each account may isolate, and this symbol's part of the cross equity. */
   private visible = new Map<number, { totalQuanta: number; partQuanta: number }>();
 
   constructor(instrument: Instrument, exchange: ReferenceExchange) {
@@ -149,7 +157,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     this.visible = new Map(
       [...this.exchange.balances.keys()].map((accountId) => [
         accountId,
-        { totalQuanta: this.exchange.beyondMaintenance(accountId), partQuanta: this.contribution(accountId).equity },
+        { totalQuanta: this.exchange.isolable(accountId), partQuanta: this.contribution(accountId).equity },
       ]),
     );
     switch (message.type) {
@@ -381,6 +389,8 @@ export class ReferenceSymbol extends ReferenceMarket {
       const { equity, initial } = this.exchange.total(accountId);
       const gains = this.gains(accountId);
       const beyond = this.exchange.beyondMaintenance(accountId);
+      const isolable = this.exchange.isolable(accountId);
+      const own = maintenanceMarginOf(this.instrument, Math.abs(value));
       const isolatedQuanta = walletQuanta - costQuanta + value;
       const isApart = isIsolated && sizeLots !== 0;
       return {
@@ -389,9 +399,7 @@ export class ReferenceSymbol extends ReferenceMarket {
           (isApart && isolatedQuanta < initialMarginOf(this.instrument, Math.abs(value), leverage)),
         sizeLots,
         closingQuanta: sizeLots === 0 ? 0 : value + this.heldOf(accountId),
-        openingQuanta: isApart
-          ? isolatedQuanta + Math.max(0, beyond)
-          : beyond + maintenanceMarginOf(this.instrument, Math.abs(value)),
+        openingQuanta: isApart ? isolatedQuanta + Math.max(0, isolable) : isIsolated ? isolable : beyond + own,
         settledQuanta: isApart || gains <= 0 ? null : equity - gains,
         gainQuanta: isApart ? 0 : Math.max(0, value - costQuanta),
       };
@@ -500,12 +508,17 @@ export class ReferenceSymbol extends ReferenceMarket {
     restingLots: number,
   ): Details {
     const { accountId } = order;
-    const { equity, initial } = this.exchange.total(accountId);
+    const total = this.exchange.total(accountId);
+    const { equity, initial } = total;
     if (this.isTurning(order, trades, restingLots) && requiredQuanta <= 0)
       return equity >= initial ? null : { requiredQuanta: 0, availableQuanta: equity - initial };
-    const { isIsolated } = this.position(accountId);
+    const { isIsolated, sizeLots } = this.position(accountId);
     const availableQuanta = this.exchange.withdrawable(accountId);
     if (isIsolated && requiredQuanta > Math.max(0, availableQuanta)) return { requiredQuanta, availableQuanta };
+    const opens = sum(trades, (trade) => trade.quantityLots) > Math.max(0, order.side === BUY ? -sizeLots : sizeLots);
+    const unreserved = total.equity - total.gains - total.reserved;
+    if (isIsolated && opens && requiredQuanta <= 0 && requiredQuanta > unreserved)
+      return { requiredQuanta: 0, availableQuanta: unreserved };
     return this.uncovered(accountId, requiredQuanta);
   }
 
@@ -737,14 +750,15 @@ export class ReferenceSymbol extends ReferenceMarket {
     const equityBy = after.equity - before.equity;
     const initialBy = after.initial - before.initial;
     const isNoBurden = equityBy >= 0 && initialBy <= equityBy;
-    const isMargined = then.equity >= then.initial && (equityBy >= 0 || then.equity >= then.gains);
-    if (isNoBurden || isMargined) return nothing();
+    const reserves = wanted.isIsolated && initialBy > 0;
+    const isSettled = (equityBy >= 0 && !reserves) || then.equity >= then.gains + then.reserved;
+    if (isNoBurden || (then.equity >= then.initial && isSettled)) return nothing();
     if (had === undefined) this.positions.delete(accountId);
     else this.positions.set(accountId, had);
-    return refusal("INSUFFICIENT_MARGIN", {
-      requiredQuanta: initialBy - equityBy,
-      availableQuanta: total.equity - total.initial,
-    });
+    const free = total.equity - total.initial;
+    const staysIsolated = wanted.isIsolated && had?.isIsolated === true;
+    const availableQuanta = staysIsolated ? Math.min(free, total.equity - total.gains - total.reserved) : free;
+    return refusal("INSUFFICIENT_MARGIN", { requiredQuanta: initialBy - equityBy, availableQuanta });
   }
 
   /** Within a command, the account's cross margin follows its isolated position at once. */
