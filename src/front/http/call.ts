@@ -62,9 +62,8 @@ export class Call extends ReplyWriter implements Answer, Waiting<Call> {
     this.arrivedAt = performance.now();
   }
 
-  /** The client's address as text, behind trusted proxies, too. Only while the call is not done. */
-  remoteAddress(): string {
-    const peer = this.peerAddress();
+  /** The client's address as text, behind trusted proxies, too. `peer` undefined: only while the call is not done. */
+  remoteAddress(peer = this.peerAddress()): string {
     return this.proxies === null ? peer : this.proxies.clientOf(peer, this.forwardedFor);
   }
 

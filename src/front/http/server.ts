@@ -309,7 +309,8 @@ class HttpServer {
     const refusal = head.refusal ?? findProxyFault(call);
     if (refusal !== null) return refuseLater(response, call, refusal);
     if (this.closing) return this.take(response, call, rejectCall);
-    const address = call.remoteAddress();
+    const peer = call.peerAddress();
+    const address = call.remoteAddress(peer);
     try {
       this.options.origins?.admit(call);
       this.sockets.admit(address);
@@ -318,13 +319,7 @@ class HttpServer {
     }
     const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
     const socket = new Socket(address, call.isForeign);
-    response.upgrade<SocketData>(
-      { socket, peer: call.peerAddress() },
-      header("key"),
-      header("protocol"),
-      header("extensions"),
-      context,
-    );
+    response.upgrade<SocketData>({ socket, peer }, header("key"), header("protocol"), header("extensions"), context);
   }
 }
 
