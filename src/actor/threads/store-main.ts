@@ -11,6 +11,7 @@ import { listSegments } from "../../store/log/log-segment.ts";
 import { Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { Control, STOP_STORE } from "./control.ts";
 import { CooperativeYield } from "./cooperative-yield.ts";
+import { giveWay } from "./give-way.ts";
 import { StoreWorker } from "./store-worker.ts";
 import type { ThreadTask } from "./thread-task.ts";
 
@@ -43,6 +44,7 @@ export type StoreMessage = "indexed" | { segmentKept: string };
 const STORE_WAIT_MS = 250;
 
 export async function runStore(task: StoreTask): Promise<void> {
+  giveWay();
   refuseOrphanedLog(task.dataDir);
   const control = new Control(task.control);
   const doorbell = new Doorbell(task.doorbell);
