@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
-import { constants, getPriority, setPriority } from "node:os";
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { lowerPriority } from "./actor/threads/thread-priority.ts";
 import { must } from "./assert.ts";
 
 const MIB = 1024 * 1024;
@@ -11,7 +11,7 @@ const HELPER_NICENESS = 10;
 
 /**
  * Of one half of a thread's young generation. A collection takes 5 to 20 ms with V8's 16 MiB (32 and more in Node 24), and orders
- * wait meanwhile. With 1 MiB so much would be collected while it is in use that many orders at once would take twice as long.
+ * wait meanwhile. With 1 MiB the rate at saturation would be half: too much is still in use at each collection.
  */
 const SEMI_SPACE_MIB = 4;
 
@@ -38,7 +38,7 @@ const isYoung = ({ space_name: name }: { space_name: string }): boolean => name 
 
 /** Sets V8 up for all threads of the process. Call it before any of them is busy, and before there are worker threads. */
 export function tuneV8(): void {
-  lowerHelpers();
+  lowerPriority(helperThreads, HELPER_NICENESS);
   // Each thread collects its young generation by itself, in about a millisecond. By default V8 uses helper threads and
   // waits for them. When all processors are busy that takes several milliseconds, and every client waits for the gateway.
   setFlagsFromString("--no-parallel-scavenge");
@@ -61,15 +61,9 @@ export function tuneV8(): void {
 /**
  * V8's helper threads compile and collect garbage for all threads. When all processors are busy, four of them would keep an
  * order waiting for a time slice each, of some milliseconds. The threads that read files for Node are among them; no order waits
- * for those. Linux has a priority for each thread; elsewhere it would be that of the process.
+ * for those.
  */
-function lowerHelpers(): void {
-  if (process.platform !== "linux") return;
-  try {
-    const niceness = Math.min(getPriority() + HELPER_NICENESS, constants.priority.PRIORITY_LOW);
-    for (const thread of readdirSync("/proc/self/task"))
-      if (Number(thread) !== process.pid) setPriority(Number(thread), niceness);
-  } catch {
-    // A container may forbid it. Then they keep the priority of all others.
-  }
-}
+const helperThreads = (): readonly number[] =>
+  readdirSync("/proc/self/task")
+    .map(Number)
+    .filter((thread) => thread !== process.pid);

@@ -11,8 +11,8 @@ import { listSegments } from "../../store/log/log-segment.ts";
 import { Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { Control, STOP_STORE } from "./control.ts";
 import { CooperativeYield } from "./cooperative-yield.ts";
-import { giveWay } from "./give-way.ts";
 import { StoreWorker } from "./store-worker.ts";
+import { lowerPriority, ownThread } from "./thread-priority.ts";
 import type { ThreadTask } from "./thread-task.ts";
 
 export interface StoreTask extends ThreadTask {
@@ -42,9 +42,11 @@ export type StoreMessage = "indexed" | { segmentKept: string };
 
 /** The store looks for new transactions at this interval. A client that waits for the index wakes it at once. */
 const STORE_WAIT_MS = 250;
+/** No order waits for the store, unless its ring is full. It leaves a third of the weight of the threads that an order passes. */
+const STORE_NICENESS = 5;
 
 export async function runStore(task: StoreTask): Promise<void> {
-  giveWay();
+  lowerPriority(ownThread, STORE_NICENESS);
   refuseOrphanedLog(task.dataDir);
   const control = new Control(task.control);
   const doorbell = new Doorbell(task.doorbell);

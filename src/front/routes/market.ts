@@ -159,7 +159,7 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route => {
         const rows: string[] = [];
         for (const part of klineParts(history, series, range)) {
           for (const candle of part) rows.push(klineJson(instrument, series, candle, time));
-          await waitForReadSlotOf(group);
+          if (part.at(-1)?.openTime !== range.last) await waitForReadSlotOf(group);
         }
         const { nextOpenTime } = range;
         return Buffer.from(listJson(rows, nextOpenTime === null ? null : String(nextOpenTime)));

@@ -4,15 +4,15 @@ import { getPriority } from "node:os";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 
-const GIVE_WAY = new URL("../../../src/actor/threads/give-way.js", import.meta.url).href;
+const THREAD_PRIORITY = new URL("../../../src/actor/threads/thread-priority.js", import.meta.url).href;
 
 /** Posts the niceness of its own thread before and after. */
 const PROGRAM = `
   import { getPriority } from "node:os";
   import { parentPort } from "node:worker_threads";
-  import { giveWay } from "${GIVE_WAY}";
+  import { lowerPriority, ownThread } from "${THREAD_PRIORITY}";
   const before = getPriority();
-  giveWay();
+  lowerPriority(ownThread, 5);
   parentPort.postMessage([before, getPriority()]);`;
 
 test("a thread gives way to the others of its process", {
