@@ -3,6 +3,7 @@ import { isSignatureReplay, PerpdError, type Rejection } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
 import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
 import { jittered } from "./retry.ts";
+import { type Heartbeat, keyOf, type StreamKey, Subscriptions } from "./subscriptions.ts";
 import type * as api from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; the `ws` package has it too. */
@@ -34,16 +35,6 @@ export interface StreamHandlers {
   onHeartbeat?(stream: StreamKey): void;
   /** A message of the stream was lost. A snapshot follows. */
   onGap?(stream: StreamKey): void;
-}
-
-/** The fields that identify a stream within a connection. */
-export interface StreamKey {
-  channel: api.ChannelMessage["channel"];
-  symbol?: string | undefined;
-  depth?: number | undefined;
-  updateMs?: number | undefined;
-  interval?: string | undefined;
-  priceType?: string | undefined;
 }
 
 const FIRST_RETRY_MS = 250;
@@ -93,8 +84,7 @@ export class Stream {
   /** Of the current connection. */
   private url = "";
   private readonly credentials: () => Promise<object | null>;
-  /** After the first subscription: with the defaults that the exchange filled in, as messages name them. */
-  private channels: api.ChannelRequest[];
+  private readonly subscriptions: Subscriptions;
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
   /** Both do nothing once the promise is settled. */
@@ -102,8 +92,6 @@ export class Stream {
   private resolveReady: () => void = () => {};
   private socket: WebSocketLike | null = null;
   private readonly pending = new Map<number, Waiting>();
-  /** Last sequence of each stream; null while a new snapshot is pending, absent before the first message. */
-  private readonly lastSequences = new Map<string, number | null>();
   /** Connected and, with credentials, authenticated. */
   private isOpen = false;
   /** True after the first subscription: the address is known to be right. */
@@ -129,7 +117,7 @@ export class Stream {
     this.WebSocket = WebSocket;
     this.addresses = addresses;
     this.credentials = credentials;
-    this.channels = channels;
+    this.subscriptions = new Subscriptions(channels);
     this.handlers = handlers;
     this.options = options;
     this.ready = new Promise((resolve, reject) => {
@@ -194,9 +182,40 @@ export class Stream {
     return this.trade("position.margin", { symbol, amount, ...(reference !== undefined && { reference }) });
   }
 
+  /**
+   * Subscribes to further channels. Resolves when the exchange has done so; without a connection at once, since the next
+   * one subscribes to everything. Rejects with PerpdError if the exchange refuses, and changes nothing then.
+   */
+  async subscribe(channels: readonly api.ChannelRequest[]): Promise<void> {
+    if (this.endReason !== null) throw this.endReason;
+    const added = channels.map((request) => ({ ...request }));
+    this.subscriptions.add(added);
+    if (!this.isOpen || added.length === 0) return;
+    try {
+      await this.requestChannels(added);
+    } catch (thrown) {
+      const error = thrown as PerpdError;
+      if (error.code === DISCONNECTED && this.endReason === null) return;
+      this.subscriptions.takeBack(added);
+      throw error;
+    }
+  }
+
+  /**
+   * Ends subscriptions. A field that is left out matches any value. Later messages of theirs are dropped. Resolves when the
+   * exchange has done so; without a connection at once.
+   */
+  async unsubscribe(channels: readonly api.ChannelRequest[]): Promise<void> {
+    this.subscriptions.remove(channels);
+    if (!this.isOpen || channels.length === 0) return;
+    await this.request("unsubscribe", { channels }).catch((error: PerpdError) => {
+      if (error.code !== DISCONNECTED) throw error;
+    });
+  }
+
   /** Requests a new snapshot of the stream that the message belongs to. Messages before the snapshot are dropped. */
   resync(message: StreamKey): void {
-    this.lastSequences.set(streamName(message), null);
+    this.subscriptions.awaitSnapshot(message);
     this.requestWhenOpen("subscribe", { channels: [keyOf(message)] }).catch((error: PerpdError) => {
       // Without a connection: the next one subscribes to everything anyway.
       if (error.code !== DISCONNECTED) this.onRefused(error);
@@ -253,7 +272,7 @@ export class Stream {
     });
     socket.onopen = () => {
       state = "the connection was lost";
-      this.subscribe(socket).then(
+      this.begin(socket).then(
         () => {
           if (this.socket !== socket) return;
           this.subscribedAtMs = performance.now();
@@ -304,23 +323,20 @@ export class Stream {
     this.handlers.onDisconnect?.(this.rejection ?? lost);
   }
 
-  private async subscribe(socket: WebSocketLike): Promise<void> {
+  /** Authenticates and subscribes a new connection. */
+  private async begin(socket: WebSocketLike): Promise<void> {
     const { cancelOnDisconnect } = this.options;
     const credentials = await this.credentials();
     if (this.socket !== socket) return;
     if (credentials !== null) await this.request("auth", { ...credentials, cancelOnDisconnect });
     this.isOpen = true;
-    if (this.channels.length === 0) return;
-    const reply = await this.request("subscribe", { channels: this.withResumePoints() });
-    this.channels = (reply as Reply & { channels: api.ChannelRequest[] }).channels;
+    const channels = this.subscriptions.withResumePoints();
+    if (channels.length > 0) await this.requestChannels(channels);
   }
 
-  /** The channels, each with the sequence at which the connection was lost. */
-  private withResumePoints(): api.ChannelRequest[] {
-    return this.channels.map((request) => {
-      const sequence = this.lastSequences.get(streamName(request)) ?? null;
-      return sequence === null ? request : { ...request, resume: sequence };
-    });
+  private async requestChannels(channels: readonly api.ChannelRequest[]): Promise<void> {
+    const reply = await this.request("subscribe", { channels });
+    this.subscriptions.rename(channels, (reply as Reply & { channels: api.ChannelRequest[] }).channels);
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
@@ -359,20 +375,14 @@ export class Stream {
     }
     // The exchange sent this before it saw the close.
     if (this.endReason !== null) return;
-    const stream = streamName(message);
-    const last = this.lastSequences.get(stream);
-    if (message.type !== "SNAPSHOT") {
-      if (last === null) return;
-      // The first message is a snapshot, or continues from the program's own `resume`.
-      const before = message.type === "HEARTBEAT" ? message.sequence : message.prevSequence;
-      if (last !== undefined && before !== last) {
-        this.handlers.onGap?.(message);
-        return this.resync(message);
-      }
+    const place = this.subscriptions.receive(message);
+    if (place === "GAP") {
+      this.handlers.onGap?.(message);
+      this.resync(message);
+    } else if (place === "NEXT") {
+      if (message.type === "HEARTBEAT") this.handlers.onHeartbeat?.(message);
+      else this.handlers.onMessage(message);
     }
-    if (message.type === "HEARTBEAT") return this.handlers.onHeartbeat?.(message);
-    this.lastSequences.set(stream, message.sequence);
-    this.handlers.onMessage(message);
   }
 }
 
@@ -382,23 +392,4 @@ const disconnected = (message: string, retryable: boolean): PerpdError =>
 const unanswered = (): PerpdError =>
   new PerpdError(0, { code: "TIMEOUT", message: "no reply came in time", retryable: true });
 
-/** Sent on a quiet stream: repeats the last sequence. */
-interface Heartbeat extends StreamKey {
-  type: "HEARTBEAT";
-  sequence: number;
-}
-
 type Message = Reply | api.ChannelMessage | Heartbeat;
-
-const keyOf = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): StreamKey => ({
-  channel,
-  symbol,
-  depth,
-  updateMs,
-  interval,
-  priceType,
-});
-
-/** The exchange leaves `updateMs` out of a book that has none. */
-const streamName = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): string =>
-  [channel, symbol, depth, updateMs || undefined, interval, priceType].join(" ");

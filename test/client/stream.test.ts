@@ -652,3 +652,107 @@ test("close() before the subscription rejects ready", async () => {
   stream.close();
   await assert.rejects(stream.ready, { code: "DISCONNECTED" });
 });
+
+test("channels come and go on one connection, and a new connection has those of the moment", async () => {
+  const got: string[] = [];
+  stream = client.stream([{ channel: "balance" }], {
+    onMessage: (each) => got.push(`${"symbol" in each ? each.symbol : ""} ${each.sequence}`),
+  });
+  await stream.ready;
+  await stream.subscribe([
+    { channel: "trades", symbol: "BTC-PERP" },
+    { channel: "trades", symbol: "ETH-PERP" },
+  ]);
+  const say = (message: object): void => sockets.at(-1)!.send(JSON.stringify(message));
+  const eth = (type: string, sequence: number, before: number | null): object => ({
+    ...trades(type, sequence, before),
+    symbol: "ETH-PERP",
+  });
+  say(trades("SNAPSHOT", 5, null));
+  say(eth("SNAPSHOT", 6, null));
+  await stream.ping();
+  const ended = stream.unsubscribe([{ channel: "trades", symbol: "ETH-PERP" }]);
+  // These were on the way.
+  say(eth("UPDATE", 8, 6));
+  say(eth("SNAPSHOT", 9, null));
+  say(trades("UPDATE", 7, 5));
+  await ended;
+  await stream.ping();
+  assert.deepEqual(got, ["BTC-PERP 5", "ETH-PERP 6", "BTC-PERP 7"]);
+  assert.deepEqual(
+    requests.filter(({ op }) => op === "unsubscribe").map(({ channels }) => channels),
+    [[{ channel: "trades", symbol: "ETH-PERP" }]],
+  );
+  const before = requests.length;
+  sockets[0]!.terminate();
+  await requestCount(before + 2);
+  assert.deepEqual(requests.at(-1)?.channels, [
+    { channel: "balance" },
+    { channel: "trades", symbol: "BTC-PERP", resume: 7 },
+  ]);
+});
+
+test("a channel that is subscribed to again begins with its snapshot", async () => {
+  const got: number[] = [];
+  stream = client.stream([], { onMessage: ({ sequence }) => got.push(sequence) });
+  await stream.ready;
+  const channels: ChannelRequest[] = [{ channel: "trades", symbol: "BTC-PERP" }];
+  await stream.subscribe(channels);
+  const say = (message: object): void => sockets[0]!.send(JSON.stringify(message));
+  say(trades("SNAPSHOT", 5, null));
+  await stream.ping();
+  await stream.unsubscribe(channels);
+  const again = stream.subscribe(channels);
+  say(trades("UPDATE", 7, 5));
+  await again;
+  say(trades("HEARTBEAT", 9, null));
+  say(trades("SNAPSHOT", 10, null));
+  say(trades("UPDATE", 11, 10));
+  await stream.ping();
+  assert.deepEqual(got, [5, 10, 11]);
+});
+
+test("channels that are asked for before a connection, or without one, come with it", async () => {
+  stream = client.stream([], { onMessage() {} });
+  await stream.subscribe([{ channel: "trades", symbol: "BTC-PERP" }]);
+  await stream.subscribe([{ channel: "trades", symbol: "ETH-PERP" }]);
+  await stream.unsubscribe([{ channel: "trades", symbol: "ETH-PERP" }]);
+  await stream.ready;
+  assert.deepEqual(
+    requests.map(({ op, channels }) => ({ op, channels })),
+    [
+      { op: "auth", channels: undefined },
+      { op: "subscribe", channels: [{ channel: "trades", symbol: "BTC-PERP" }] },
+    ],
+  );
+  // The connection is lost with a request on the way.
+  const answered = answer;
+  answer = (request) => (request.op === "subscribe" ? null : answered(request));
+  const asked = stream.subscribe([{ channel: "trades", symbol: "SOL-PERP" }]);
+  await requestCount(3);
+  answer = answered;
+  sockets[0]!.terminate();
+  await asked;
+  await requestCount(5);
+  assert.deepEqual(
+    requests.at(-1)?.channels?.map(({ symbol }) => symbol),
+    ["BTC-PERP", "SOL-PERP"],
+  );
+});
+
+test("a further channel that is refused changes nothing", async () => {
+  const errors: PerpdError[] = [];
+  stream = client.stream([{ channel: "balance" }], { onMessage() {}, onError: (error) => errors.push(error) });
+  await stream.ready;
+  const answered = answer;
+  answer = ({ id }) => ({ op: "error", id, code: "UNKNOWN_SYMBOL", message: "no such symbol", retryable: false });
+  await assert.rejects(stream.subscribe([{ channel: "trades", symbol: "NO-PERP" }]), { code: "UNKNOWN_SYMBOL" });
+  answer = answered;
+  await stream.ping();
+  sockets[0]!.terminate();
+  await requestCount(6);
+  assert.deepEqual(requests.at(-1)?.channels, [{ channel: "balance" }]);
+  assert.deepEqual(errors, []);
+  stream.close();
+  await assert.rejects(stream.subscribe([{ channel: "balance" }]), { code: "DISCONNECTED", retryable: false });
+});

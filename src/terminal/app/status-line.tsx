@@ -1,7 +1,8 @@
 import { cancelSwitch } from "../state/cancel-after.ts";
-import { lastSequence, link, roundTripMs } from "../state/connection.ts";
+import { link } from "../state/connection.ts";
 import { panel } from "../state/panel.ts";
 import { settings } from "../state/settings.ts";
+import { lastSequence, roundTripMs } from "../state/shared-stream.ts";
 import { Countdown } from "../tables/cancel-after.tsx";
 import { chosenTab } from "../tables/tabs.tsx";
 import { text } from "../text/catalogue.ts";

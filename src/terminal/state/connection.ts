@@ -1,12 +1,12 @@
 import { computed, signal } from "@preact/signals";
 import { PerpdClient } from "../../client/client.ts";
 import type { PerpdError } from "../../client/error.ts";
-import type { Stream, StreamKey } from "../../client/stream.ts";
+import type { Stream } from "../../client/stream.ts";
+import type { StreamKey } from "../../client/subscriptions.ts";
 import type { ChannelMessage, ChannelRequest } from "../../client/types.ts";
-import { noteServerTime } from "./clock.ts";
-import { paintNext } from "./frame.ts";
+import { SharedStream, type Sharer } from "./shared-stream.ts";
 
-/** The connections to the exchange that served the page, and whether what the page shows is up to date. */
+/** What the page follows at the exchange that served it, and whether what it shows is up to date. */
 
 export const BASE_URL = `${location.origin}/v1`;
 
@@ -14,12 +14,6 @@ export const BASE_URL = `${location.origin}/v1`;
 export const publicClient = new PerpdClient({ baseUrl: BASE_URL });
 
 export type Link = "CONNECTING" | "OPEN" | "LOST";
-
-const SEQUENCE_PACE_MS = 250;
-const PING_EVERY_MS = 4_000;
-const PING_AGAIN_MS = 500;
-/** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
-const STALE_AFTER_MS = 9_000;
 
 interface FeedOptions {
   /** Orders do not wait for it: a chart may load, and fail, beside them. */
@@ -36,112 +30,85 @@ interface FeedOptions {
 /** The first margin calls wait until each symbol has answered. One that is being rebuilt must not stop the others. */
 const isNeeded = ({ channel }: { channel: string }): boolean => channel !== "margin-calls";
 
-/** Subscriptions over one WebSocket, with the state of its connection. */
-export class Feed {
+/** Some channels, and whether all of them are up to date. The feeds of a client share its WebSocket. */
+export class Feed implements Sharer {
   readonly link = signal<Link>("CONNECTING");
-  readonly stream: Stream;
+  readonly channels: readonly ChannelRequest[];
+  readonly onMessage: (message: ChannelMessage) => void;
   readonly isAuxiliary: boolean;
-  private readonly timer: number;
-  private lastAliveAt = performance.now();
-  private nextPingAt = 0;
-  private isPinging = false;
+  private readonly options: FeedOptions;
+  private readonly shared: SharedStream;
   /** The streams that this connection has brought up to date. */
   private readonly inStep = new Set<string>();
   private readonly needed: number;
 
   constructor(
     client: PerpdClient,
-    channels: ChannelRequest[],
+    channels: readonly ChannelRequest[],
     onMessage: (message: ChannelMessage) => void,
     options: FeedOptions = {},
   ) {
+    this.channels = channels;
+    this.onMessage = (message) => {
+      onMessage(message);
+      this.heard(message);
+    };
+    this.options = options;
     this.isAuxiliary = options.isAuxiliary === true;
     this.needed = channels.filter(isNeeded).length;
-    this.stream = client.stream(
-      channels,
-      {
-        onMessage: (message) => {
-          if (message.sequence > newestSequence) newestSequence = message.sequence;
-          paintNext(showSequence, SEQUENCE_PACE_MS);
-          onMessage(message);
-          this.heard(message);
-        },
-        onHeartbeat: (stream) => {
-          options.onHeartbeat?.(stream);
-          this.heard(stream);
-        },
-        onGap: (stream) => options.onGap?.(stream),
-        onDisconnect: () => {
-          this.lose();
-          options.onDisconnect?.();
-        },
-        onError: (error) => {
-          this.lose();
-          options.onError?.(error);
-        },
-      },
-      { deadAfterMs: 12_000 },
-    );
-    this.timer = window.setInterval(() => this.check(), PING_AGAIN_MS);
+    this.shared = SharedStream.of(client);
+    this.shared.add(this);
     feeds.value = [...feeds.peek(), this];
   }
 
-  /** Asks for a new snapshot of the stream that the message belongs to. */
-  resync(message: ChannelMessage): void {
-    this.stream.resync(message);
+  get stream(): Stream {
+    return this.shared.stream;
   }
 
   close(): void {
-    clearInterval(this.timer);
     feeds.value = feeds.peek().filter((feed) => feed !== this);
-    this.stream.close();
+    this.shared.remove(this);
+  }
+
+  onHeartbeat(stream: StreamKey): void {
+    this.options.onHeartbeat?.(stream);
+    this.heard(stream);
+  }
+
+  onGap(stream: StreamKey): void {
+    this.options.onGap?.(stream);
+  }
+
+  /** Open only once each stream has sent what was missed: until then, the page shows what was before. */
+  onAlive(): void {
+    if (this.inStep.size >= this.needed) this.link.value = "OPEN";
+  }
+
+  onSilence(): void {
+    this.link.value = "LOST";
+  }
+
+  onDisconnect(): void {
+    this.lose();
+    this.options.onDisconnect?.();
+  }
+
+  onError(error: PerpdError): void {
+    this.lose();
+    this.options.onError?.(error);
   }
 
   private lose(): void {
     this.link.value = "LOST";
     this.inStep.clear();
-    this.nextPingAt = 0;
   }
 
   private heard(stream: StreamKey): void {
     if (isNeeded(stream)) this.inStep.add([stream.channel, stream.symbol, stream.interval, stream.priceType].join(" "));
-    this.alive();
-  }
-
-  /** Open only once each stream has sent what was missed: until then, the page shows what was before. */
-  private alive(): void {
-    this.lastAliveAt = performance.now();
-    if (this.inStep.size >= this.needed) this.link.value = "OPEN";
-  }
-
-  private check(): void {
-    const now = performance.now();
-    if (now - this.lastAliveAt > STALE_AFTER_MS) this.link.value = "LOST";
-    if (this.isPinging || now < this.nextPingAt) return;
-    this.isPinging = true;
-    this.stream
-      .ping()
-      .then((serverTime) => {
-        const roundTrip = performance.now() - now;
-        roundTripMs.value = roundTrip;
-        noteServerTime(serverTime, roundTrip);
-        this.alive();
-        this.nextPingAt = performance.now() + PING_EVERY_MS;
-      })
-      .catch(() => {})
-      .finally(() => {
-        this.isPinging = false;
-      });
   }
 }
 
 const feeds = signal<readonly Feed[]>([]);
-let newestSequence = 0;
-
-/** Of the last ping. Null before the first. */
-export const roundTripMs = signal<number | null>(null);
-/** The exchange's sequence up to which the page knows it. */
-export const lastSequence = signal(0);
 
 const WORST: readonly Link[] = ["LOST", "CONNECTING", "OPEN"];
 const worstOf = (links: readonly Link[]): Link => WORST.find((each) => links.includes(each)) ?? "CONNECTING";
@@ -153,10 +120,6 @@ export const tradingLink = computed(() =>
 /** The same of all that the page shows, for display: it follows a little later, so that a short change does not flicker. */
 export const link = signal<Link>("CONNECTING");
 export const isLive = computed(() => link.value === "OPEN");
-
-function showSequence(): void {
-  lastSequence.value = newestSequence;
-}
 
 function update(): void {
   const isLost = feeds.peek().some((feed) => feed.link.peek() === "LOST");

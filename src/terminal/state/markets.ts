@@ -3,6 +3,7 @@ import type { Instrument, Ticker } from "../../client/types.ts";
 import { decimalsOf } from "../text/decimal.ts";
 import { Feed, publicClient } from "./connection.ts";
 import { MARKET_PACE_MS, paintNext } from "./frame.ts";
+import { SharedStream } from "./shared-stream.ts";
 
 /** All markets: their limits and tickers, and which one the page shows. */
 
@@ -52,6 +53,8 @@ export function chooseMarket(name: string): void {
 const RETRY_MS = 2_000;
 
 export async function openMarkets(): Promise<void> {
+  // The handshake does not wait for the markets.
+  SharedStream.of(publicClient);
   try {
     const { data } = await publicClient.symbols();
     instruments.value = data;

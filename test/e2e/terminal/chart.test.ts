@@ -15,6 +15,19 @@ let server: TestServer;
 let browser: Browser;
 let tab: Tab;
 let page: Page;
+/** Channels that the page has subscribed to or left, and its WebSockets. */
+let asked: string[] = [];
+
+const watch = async (opened: Page): Promise<void> => {
+  opened.on("request", (request) => /priceType=(MARK|INDEX)/.test(request.url()) && asked.push(request.url()));
+  opened.on("websocket", (socket) => {
+    asked.push("socket");
+    socket.on("framesent", ({ payload }) => {
+      const { op, channels = [] } = JSON.parse(String(payload));
+      for (const each of channels) asked.push([op, ...Object.values(each)].join(" "));
+    });
+  });
+};
 
 before(async () => {
   if (CHROMIUM === null) return;
@@ -25,7 +38,7 @@ before(async () => {
   await maker.buy("5", "64990");
   await taker.market("BUY", "0.1");
   browser = await openBrowser();
-  tab = await Tab.open(browser, new URL("/", server.url).href);
+  tab = await Tab.open(browser, new URL("/", server.url).href, { init: watch });
   ({ page } = tab);
 });
 after(async () => {
@@ -40,6 +53,42 @@ const form = (): Locator => region("Place an order");
 const dialog = (): Locator => page.getByRole("dialog", { name: "Lines and indicators" });
 const press = (name: string): Promise<void> => chart().getByRole("button", { name, exact: true }).click();
 const shows = (locator: Locator): Promise<void> => locator.first().waitFor({ timeout: 20_000 });
+
+test("the page keeps one WebSocket, with the channels of what it shows", options, async () => {
+  const subscribed = (): string[] => {
+    const channels = new Set<string>();
+    for (const [op, channel = ""] of asked.map((each) => each.split(/ (.*)/))) {
+      if (op === "subscribe") channels.add(channel);
+      else channels.delete(channel);
+    }
+    return [...channels].filter((each) => !/^(symbols|ticker)/.test(each)).sort();
+  };
+  const shown = async (symbol: string, interval: string): Promise<void> => {
+    const channels = [`klines ${symbol} ${interval} LAST`, `orderbook ${symbol} 500 100`, `trades ${symbol}`];
+    await until(`the channels of ${symbol}`, () => subscribed().join() === channels.join());
+  };
+  const toMarket = async (name: string): Promise<void> => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(`to ${name.slice(0, 3).toLowerCase()}`);
+    await page.keyboard.press("Enter");
+    const market = page.getByRole("banner").getByRole("button", { name: /^Market/ });
+    await shows(market.filter({ hasText: name }));
+  };
+  await shows(page.getByText("Live", { exact: true }));
+  await press("5m");
+  await shown("BTC-PERP", "5m");
+  await toMarket("ETH-PERP");
+  await shown("ETH-PERP", "5m");
+  await toMarket("BTC-PERP");
+  await press("1m");
+  await shown("BTC-PERP", "1m");
+  await shows(page.getByRole("region", { name: "Order book" }).getByText("✓ verified"));
+  assert.deepEqual(
+    asked.filter((each) => each === "socket"),
+    ["socket"],
+  );
+  tab.assertClean();
+});
 
 test("indicators and other prices are chosen, named on the chart, and kept", options, async () => {
   await press("1m");
@@ -69,9 +118,7 @@ test("indicators and other prices are chosen, named on the chart, and kept", opt
   };
   await lines();
   // Another theme or indicator neither reads the prices again nor subscribes to them again.
-  const asked: string[] = [];
-  page.on("request", (request) => /priceType=(MARK|INDEX)/.test(request.url()) && asked.push(request.url()));
-  page.on("websocket", (socket) => asked.push(socket.url()));
+  asked = [];
   const setChecked = async (name: string | RegExp, isOn: boolean): Promise<void> => {
     await press("Indicators");
     await dialog().getByRole("checkbox", { name }).setChecked(isOn);

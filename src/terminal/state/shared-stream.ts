@@ -1,0 +1,152 @@
+import { signal } from "@preact/signals";
+import type { PerpdClient } from "../../client/client.ts";
+import type { PerpdError } from "../../client/error.ts";
+import type { Stream } from "../../client/stream.ts";
+import { matches, type StreamKey } from "../../client/subscriptions.ts";
+import type { ChannelMessage, ChannelRequest } from "../../client/types.ts";
+import { noteServerTime } from "./clock.ts";
+import { paintNext } from "./frame.ts";
+
+const SEQUENCE_PACE_MS = 250;
+const PING_EVERY_MS = 4_000;
+const CHECK_EVERY_MS = 500;
+const SUBSCRIBE_AGAIN_MS = 1_000;
+/** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
+const STALE_AFTER_MS = 9_000;
+
+/** Of the last ping. Null before the first. */
+export const roundTripMs = signal<number | null>(null);
+/** The exchange's sequence up to which the page knows it. */
+export const lastSequence = signal(0);
+let newestSequence = 0;
+
+function showSequence(): void {
+  lastSequence.value = newestSequence;
+}
+
+/** One of those that share a WebSocket. It hears of its own channels only. */
+export interface Sharer {
+  readonly channels: readonly ChannelRequest[];
+  onMessage(message: ChannelMessage): void;
+  /** The quiet stream is in step. */
+  onHeartbeat(stream: StreamKey): void;
+  /** A message of the stream was lost. A snapshot follows. */
+  onGap(stream: StreamKey): void;
+  /** Something has come over the connection, of any channel. */
+  onAlive(): void;
+  /** Nothing has come for too long. */
+  onSilence(): void;
+  onDisconnect(): void;
+  /** The exchange has refused the channels, or the connection, for good. */
+  onError(error: PerpdError): void;
+}
+
+/** The WebSocket of a client. Its sharers come and go without another handshake. */
+export class SharedStream {
+  private static readonly byClient = new Map<PerpdClient, SharedStream>();
+  readonly stream: Stream;
+  private readonly client: PerpdClient;
+  private readonly sharers = new Set<Sharer>();
+  private readonly timer: number;
+  private lastAliveAt = performance.now();
+  private nextPingAt = 0;
+  private isPinging = false;
+
+  /** Connects at once, without waiting for the first sharer. */
+  static of(client: PerpdClient): SharedStream {
+    let shared = SharedStream.byClient.get(client);
+    if (shared === undefined) {
+      shared = new SharedStream(client);
+      SharedStream.byClient.set(client, shared);
+    }
+    return shared;
+  }
+
+  private constructor(client: PerpdClient) {
+    this.client = client;
+    this.stream = client.stream(
+      [],
+      {
+        onMessage: (message) => {
+          if (message.sequence > newestSequence) newestSequence = message.sequence;
+          paintNext(showSequence, SEQUENCE_PACE_MS);
+          for (const sharer of this.sharersOf(message)) sharer.onMessage(message);
+          this.alive();
+        },
+        onHeartbeat: (stream) => {
+          for (const sharer of this.sharersOf(stream)) sharer.onHeartbeat(stream);
+          this.alive();
+        },
+        onGap: (stream) => {
+          for (const sharer of this.sharersOf(stream)) sharer.onGap(stream);
+        },
+        onDisconnect: () => {
+          this.nextPingAt = 0;
+          for (const sharer of this.sharers) sharer.onDisconnect();
+        },
+        onError: (error) => {
+          for (const sharer of [...this.sharers]) sharer.onError(error);
+        },
+      },
+      { deadAfterMs: 12_000 },
+    );
+    this.timer = window.setInterval(() => this.check(), CHECK_EVERY_MS);
+  }
+
+  add(sharer: Sharer): void {
+    this.sharers.add(sharer);
+    this.subscribe(sharer);
+  }
+
+  /** The last one closes the connection. */
+  remove(sharer: Sharer): void {
+    if (!this.sharers.delete(sharer)) return;
+    if (this.sharers.size > 0) {
+      const ended = sharer.channels.filter((channel) => this.sharersOf(channel).length === 0);
+      if (ended.length > 0) this.stream.unsubscribe(ended).catch(() => {});
+      return;
+    }
+    SharedStream.byClient.delete(this.client);
+    clearInterval(this.timer);
+    this.stream.close();
+  }
+
+  private sharersOf(stream: StreamKey): Sharer[] {
+    return [...this.sharers].filter(({ channels }) => channels.some((channel) => matches(channel, stream)));
+  }
+
+  private subscribe(sharer: Sharer): void {
+    this.stream.subscribe(sharer.channels).catch((error: PerpdError) => {
+      if (!this.sharers.has(sharer)) return;
+      if (!error.retryable) return sharer.onError(error);
+      setTimeout(() => {
+        if (this.sharers.has(sharer)) this.subscribe(sharer);
+      }, SUBSCRIBE_AGAIN_MS);
+    });
+  }
+
+  private alive(): void {
+    this.lastAliveAt = performance.now();
+    for (const sharer of this.sharers) sharer.onAlive();
+  }
+
+  private check(): void {
+    const now = performance.now();
+    if (now - this.lastAliveAt > STALE_AFTER_MS) for (const sharer of this.sharers) sharer.onSilence();
+    if (this.isPinging || now < this.nextPingAt) return;
+    this.isPinging = true;
+    this.stream
+      .ping()
+      .then((serverTime) => {
+        const roundTrip = performance.now() - now;
+        roundTripMs.value = roundTrip;
+        noteServerTime(serverTime, roundTrip);
+        this.alive();
+        this.nextPingAt = performance.now() + PING_EVERY_MS;
+      })
+      .catch(() => {})
+      .finally(() => {
+        this.isPinging = false;
+      });
+  }
+}
