@@ -83,6 +83,13 @@ export class Maker {
       for (const side of [BUY, SELL] as const) this.slots.push({ side, level, jitter: 1, quote: null, retryStep: 0 });
   }
 
+  /** The account has no open orders now. */
+  allCanceled(): void {
+    for (const quote of this.quotes) this.forget(quote);
+    this.isOutOfSync = false;
+    this.resyncStep = 0;
+  }
+
   /** First half of a step: cancels quotes that are off their targets. */
   cancelStaleQuotes(): void {
     this.step++;
@@ -236,9 +243,7 @@ export class Maker {
         this.resyncStep = this.step + REFUSAL_STEPS;
         return;
       }
-      for (const quote of this.quotes) this.forget(quote);
-      this.isOutOfSync = false;
-      this.resyncStep = 0;
+      this.allCanceled();
     });
     if (sent) this.resyncStep = this.step + LOST_STEPS;
   }

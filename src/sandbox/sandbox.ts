@@ -1,11 +1,11 @@
 import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { INSURANCE_ACCOUNT } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
-import { Describe, ReadPosition, SetIndexPrice } from "../core/protocol/commands.ts";
+import { CancelAll, Describe, ReadPosition, SetIndexPrice } from "../core/protocol/commands.ts";
 import { type Event, OrderClosed, PriceUpdated, Traded } from "../core/protocol/events.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../core/protocol/message-schema.ts";
-import { PositionView, SymbolDescription } from "../core/protocol/replies.ts";
+import { PositionView, Refused, SymbolDescription } from "../core/protocol/replies.ts";
 import { deposit, openAccount } from "./accounts.ts";
 import { BotAccount, type Market, STEP_MS } from "./bot-account.ts";
 import { Maker } from "./maker.ts";
@@ -59,7 +59,7 @@ export class Sandbox {
     this.options = options;
   }
 
-  /** Resolves when index prices are set and the bots trade. Rejects when it is stopped before. */
+  /** Resolves when index prices are set and the bots' first orders are on their way, before those of anybody else. Rejects when it is stopped before. */
   async start(): Promise<void> {
     if (this.options.bots) this.engine.onReleased((transaction) => this.onTransaction(transaction));
     await this.seedInsurance();
@@ -105,7 +105,9 @@ export class Sandbox {
     const { symbol } = market.instrument;
     const makers = Array.from({ length: MAKERS_PER_SYMBOL }, async (_, i) => {
       const { account, random } = await this.openBotAccount(market, `${symbol} maker ${i + 1}`);
-      this.makers.set(account.accountId, new Maker(account, random));
+      const maker = new Maker(account, random);
+      await this.cancelAll(account, maker);
+      this.makers.set(account.accountId, maker);
     });
     const takers = Array.from({ length: TAKERS_PER_SYMBOL }, async (_, i) => {
       const { account, random } = await this.openBotAccount(market, `${symbol} taker ${i + 1}`);
@@ -125,6 +127,17 @@ export class Sandbox {
       this.botAccounts.set(accountId, account);
     });
     return { account, random: new Random(this.options.seed, name) };
+  }
+
+  /**
+   * Cancels what an earlier run has left. So the first step quotes, and the first order of a person, which comes after it,
+   * finds a market. If it is refused the maker tries again by itself.
+   */
+  private cancelAll({ accountId, market }: BotAccount, maker: Maker): Promise<void> {
+    const command = { type: CancelAll.code, accountId, side: -1 } as const;
+    return sendCommand(this.engine, market.instrument.id, command, this.stopped.signal, (reply) => {
+      if (messageAs(Refused, reply) === null) maker.allCanceled();
+    });
   }
 
   private depositQuanta(): Quanta {

@@ -406,6 +406,10 @@ test("by default bots make a market with two sides, trades and candles, and the 
   try {
     const token = /token (\S+)/.exec(living.stdout)?.[1];
     const demo = new Api(living.url, token);
+    // At once: the line that says it is ready may be read by a program.
+    const first = { symbol: "ETH-PERP", side: "BUY", type: "MARKET", quantity: "0.01" };
+    const { filledQuantity } = await demo.call<{ filledQuantity: string }>(201, "POST", "/orders", first);
+    assert.equal(filledQuantity, "0.01");
     for (const symbol of ["BTC-PERP", "ETH-PERP", "SOL-PERP"])
       await until(`a living market in ${symbol}`, async () => {
         const ticker = await demo.get<{ bidPrice: string | null; askPrice: string | null; lastPrice: string | null }>(
