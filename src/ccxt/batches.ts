@@ -17,10 +17,16 @@ interface Outcome {
   isUnknown?: boolean;
 }
 
-/** The refusal of the exchange for all items of a part; for any other exception nobody knows what was done. */
-function outcomeOf(error: unknown): Outcome {
+/** The refusal of the exchange. Null: for any other exception nobody knows what was done. */
+function refusalIn(error: unknown): api.ErrorBody | null {
   const { body } = error as { body?: api.ErrorBody };
-  return body === undefined || UNKNOWN_OUTCOMES.has(body.code) ? { error, isUnknown: true } : { error: body };
+  return body === undefined || UNKNOWN_OUTCOMES.has(body.code) ? null : body;
+}
+
+/** Of all items of a part. */
+function outcomeOf(error: unknown): Outcome {
+  const refusal = refusalIn(error);
+  return refusal === null ? { error, isUnknown: true } : { error: refusal };
 }
 
 /**
@@ -59,7 +65,10 @@ export class PerpdBatches extends PerpdTrading {
     return this.changed(items);
   }
 
-  /** Also takes `params.clientOrderIds`. Without a symbol it cancels one by one and stops at the first failure. */
+  /**
+   * Also takes `params.clientOrderIds`. Without a symbol it cancels one by one. One that cannot be canceled keeps none of the
+   * others open. It stands in its place without a status. If none was canceled, the first error rejects.
+   */
   override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}) {
     const { clientOrderIds = [], ...more } = params;
     const named: Dict[] = [
@@ -68,9 +77,14 @@ export class PerpdBatches extends PerpdTrading {
     ];
     if (symbol !== undefined)
       return this.cancelOrdersForSymbols(named.map((name) => ({ ...name, symbol })) as CancellationRequest[], more);
-    const canceled: Order[] = [];
-    for (const { id = "", ...name } of named) canceled.push(await this.cancelOrder(id, symbol, { ...more, ...name }));
-    return canceled;
+    const results: (Order | { error: unknown })[] = [];
+    for (const { id = "", ...name } of named)
+      results.push(await this.cancelOrder(id, symbol, { ...more, ...name }).catch((error) => ({ error })));
+    const [first] = results;
+    if (first !== undefined && results.every((each) => "error" in each)) throw (first as { error: unknown }).error;
+    return results.map((each, i) =>
+      "error" in each ? (this.safeOrder({ ...named[i], info: refusalIn(each.error) ?? each.error }) as Order) : each,
+    );
   }
 
   /** A refused one has no status: it is unchanged. */

@@ -1,4 +1,4 @@
-import type { CancellationRequest, Dict, Int, Num, Order, OrderSide, OrderType, Position, Str } from "ccxt";
+import type { CancellationRequest, Dict, Int, Num, Order, OrderSide, OrderType, Str } from "ccxt";
 import { BadRequest, InvalidOrder, NotSupported } from "ccxt";
 import { isOrderReference } from "../client/paths.ts";
 import type * as api from "../client/types.ts";
@@ -63,14 +63,17 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrder(await this.request("positions/{symbol}/close", "private", "POST", request), market);
   }
 
-  /** Closes the positions at market, one after the other. */
+  /**
+   * Closes the positions at market, one after the other. One that cannot be closed keeps none of the others open: the first
+   * error rejects after all have been tried.
+   */
   override async closeAllPositions(params: Dict = {}) {
-    const closed: Position[] = [];
-    for (const { symbol } of await this.fetchPositions()) {
-      await this.closePosition(symbol as string, undefined, params);
-      closed.push(await this.fetchPosition(symbol as string));
-    }
-    return closed;
+    const symbols = (await this.fetchPositions()).map(({ symbol }) => symbol as string);
+    const errors: unknown[] = [];
+    for (const symbol of symbols)
+      await this.closePosition(symbol, undefined, params).catch((error) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
+    return Promise.all(symbols.map((symbol) => this.fetchPosition(symbol)));
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */

@@ -620,6 +620,13 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const last = await maker.createLimitBuyOrder(ETH, 0.1, 2900);
     assert.equal((await maker.cancelOrders([idOf(last)]))[0]?.status, "canceled");
     await assert.rejects(maker.cancelOrders([idOf(last)]), { name: "OrderNotFound" });
+    // The same without a symbol.
+    const open = await maker.createLimitBuyOrder(ETH, 0.1, 2900);
+    const [again, canceled] = await maker.cancelOrders([idOf(last), idOf(open)]);
+    check.checkOrder(maker, canceled as Dict, ETH);
+    assert.deepEqual([again?.id, again?.status, again?.info.code], [idOf(last), undefined, "ORDER_NOT_OPEN"]);
+    assert.deepEqual([canceled?.id, canceled?.status], [open.id, "canceled"]);
+    assert.deepEqual(await maker.cancelOrders([]), []);
   },
   async createOrders() {
     const request = (symbol: string, price: number, params: Dict = {}) => ({
@@ -797,6 +804,14 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkLiquidation(taker, taker.parseLiquidation({ ...fill, execType: "LIQUIDATION" }), BTC);
   },
   async closeAllPositions() {
+    await taker.createMarketOrder(ETH, "buy", 0.1);
+    const symbols = async () => (await taker.fetchPositions()).map(({ symbol }) => symbol);
+    assert.deepEqual(await symbols(), [BTC, ETH]);
+    // A market that is halted keeps no other position open.
+    await market.operator.call(200, "POST", "/operator/symbols/BTC-PERP/halt", { mode: "CANCEL_ONLY" });
+    await assert.rejects(taker.closeAllPositions(), /SYMBOL_HALTED/);
+    assert.deepEqual(await symbols(), [BTC]);
+    await market.operator.call(200, "POST", "/operator/symbols/BTC-PERP/resume");
     const closed = await taker.closeAllPositions();
     assert.ok(closed.some(({ symbol }) => symbol === BTC));
     assert.ok(closed.every(({ contracts }) => contracts === 0));
