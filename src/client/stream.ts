@@ -3,7 +3,7 @@ import { isSignatureReplay, PerpdError, type Rejection } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
 import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
 import { jittered } from "./retry.ts";
-import { type Heartbeat, keyOf, type StreamKey, Subscriptions } from "./subscriptions.ts";
+import { type Entry, type Heartbeat, keyOf, type StreamKey, Subscriptions } from "./subscriptions.ts";
 import type * as api from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; the `ws` package has it too. */
@@ -183,39 +183,48 @@ export class Stream {
   }
 
   /**
-   * Subscribes to further channels. Resolves when the exchange has done so; without a connection at once, since the next
-   * one subscribes to everything. Rejects with PerpdError if the exchange refuses, and changes nothing then.
+   * Subscribes to further channels, each of which sends its snapshot first. Resolves when the exchange has accepted them.
+   * Rejects with PerpdError if it refuses, and changes nothing then. Without a connection it resolves at once, since the next
+   * one subscribes to everything: a refusal then ends the stream, as that of the first channels does. A channel that is
+   * subscribed to already goes on, and sends another snapshot.
    */
   async subscribe(channels: readonly api.ChannelRequest[]): Promise<void> {
     if (this.endReason !== null) throw this.endReason;
-    const added = channels.map((request) => ({ ...request }));
-    this.subscriptions.add(added);
+    const added = this.subscriptions.add(channels);
     if (!this.isOpen || added.length === 0) return;
     try {
-      await this.requestChannels(added);
-    } catch (thrown) {
-      const error = thrown as PerpdError;
-      if (error.code === DISCONNECTED && this.endReason === null) return;
+      await this.requestEntries(added);
+    } catch (error) {
+      if (this.isPassed(error as PerpdError)) return;
       this.subscriptions.takeBack(added);
       throw error;
     }
   }
 
   /**
-   * Ends subscriptions. A field that is left out matches any value. Later messages of theirs are dropped. Resolves when the
+   * Ends subscriptions. A field that is left out matches any value. Messages that are on the way are dropped. Resolves when the
    * exchange has done so; without a connection at once.
    */
   async unsubscribe(channels: readonly api.ChannelRequest[]): Promise<void> {
     this.subscriptions.remove(channels);
     if (!this.isOpen || channels.length === 0) return;
     await this.request("unsubscribe", { channels }).catch((error: PerpdError) => {
-      if (error.code !== DISCONNECTED) throw error;
+      if (!this.isPassed(error)) throw error;
     });
   }
 
-  /** Requests a new snapshot of the stream that the message belongs to. Messages before the snapshot are dropped. */
+  /** Whether a new connection, which has the channels of the moment, makes good for a request without an answer. */
+  private isPassed(error: PerpdError): boolean {
+    if (error.code === UNANSWERED) this.onRefused(error, true);
+    return (error.code === UNANSWERED || error.code === DISCONNECTED) && this.endReason === null;
+  }
+
+  /**
+   * Requests a new snapshot of the stream that the message belongs to. Messages before the snapshot are dropped. Does nothing if
+   * it is not subscribed to any more.
+   */
   resync(message: StreamKey): void {
-    this.subscriptions.awaitSnapshot(message);
+    if (!this.subscriptions.awaitSnapshot(message)) return;
     this.requestWhenOpen("subscribe", { channels: [keyOf(message)] }).catch((error: PerpdError) => {
       // Without a connection: the next one subscribes to everything anyway.
       if (error.code !== DISCONNECTED) this.onRefused(error);
@@ -330,13 +339,13 @@ export class Stream {
     if (this.socket !== socket) return;
     if (credentials !== null) await this.request("auth", { ...credentials, cancelOnDisconnect });
     this.isOpen = true;
-    const channels = this.subscriptions.withResumePoints();
-    if (channels.length > 0) await this.requestChannels(channels);
+    const entries = this.subscriptions.renew();
+    if (entries.length > 0) await this.requestEntries(entries);
   }
 
-  private async requestChannels(channels: readonly api.ChannelRequest[]): Promise<void> {
-    const reply = await this.request("subscribe", { channels });
-    this.subscriptions.rename(channels, (reply as Reply & { channels: api.ChannelRequest[] }).channels);
+  private async requestEntries(entries: readonly Entry[]): Promise<void> {
+    await this.request("subscribe", { channels: entries.map(({ request }) => request) });
+    this.subscriptions.accept(entries);
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
@@ -387,9 +396,10 @@ export class Stream {
 }
 
 const DISCONNECTED = "DISCONNECTED";
+const UNANSWERED = "TIMEOUT";
 const disconnected = (message: string, retryable: boolean): PerpdError =>
   new PerpdError(0, { code: DISCONNECTED, message, retryable });
 const unanswered = (): PerpdError =>
-  new PerpdError(0, { code: "TIMEOUT", message: "no reply came in time", retryable: true });
+  new PerpdError(0, { code: UNANSWERED, message: "no reply came in time", retryable: true });
 
 type Message = Reply | api.ChannelMessage | Heartbeat;

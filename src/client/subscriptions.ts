@@ -16,100 +16,109 @@ export interface Heartbeat extends StreamKey {
   sequence: number;
 }
 
-interface Progress {
-  readonly key: StreamKey;
-  /** Null while a snapshot is pending. */
-  lastSequence: number | null;
+/** A channel that was requested. One that was requested again has two entries until the exchange has answered. */
+export interface Entry {
+  /** Complete, and with the point to resume from. */
+  readonly request: ChannelRequest;
+  readonly name: string;
+  isAnswered: boolean;
 }
+
+/** Requests name what the exchange would fill in. So each has the name of its stream before there is an answer. */
+const DEFAULTS: Readonly<Partial<Record<ChannelRequest["channel"], Partial<ChannelRequest>>>> = {
+  orderbook: { depth: 100, updateMs: 0 },
+  ticker: { updateMs: 1000 },
+  tickers: { updateMs: 1000 },
+  klines: { priceType: "LAST" },
+};
 
 /** The channels of a connection, and how far each of their streams has been received. */
 export class Subscriptions {
-  /** Once the exchange has answered: with the defaults that it filled in, as messages name them. */
-  private channels: ChannelRequest[];
-  /** By stream. Absent before the first message. */
-  private readonly progress = new Map<string, Progress>();
+  private entries: Entry[] = [];
+  /** The last sequence of each stream that is subscribed to, by its name. Null while its snapshot is pending. */
+  private readonly lastSequences = new Map<string, number | null>();
 
   constructor(channels: readonly ChannelRequest[]) {
-    this.channels = [...channels];
+    this.add(channels);
   }
 
-  /** Messages of a subscription before, which are still on the way, are dropped. */
-  add(channels: readonly ChannelRequest[]): void {
-    this.channels.push(...channels);
-    for (const request of channels)
-      for (const [name, progress] of this.of(request))
-        if (request.resume === undefined) progress.lastSequence = null;
-        // The program goes on from there.
-        else this.progress.delete(name);
+  /** Returns the entries that are to be requested. A stream that goes on already is not interrupted. */
+  add(channels: readonly ChannelRequest[]): Entry[] {
+    return channels.map((channel) => {
+      const { resume, ...request } = { ...DEFAULTS[channel.channel], ...channel };
+      const name = streamName(request);
+      const last = this.lastSequences.get(name) ?? null;
+      if (last === null) this.lastSequences.set(name, resume ?? null);
+      const from = last === null && resume !== undefined ? { resume } : {};
+      return this.push({ ...request, ...from }, name);
+    });
+  }
+
+  private push(request: ChannelRequest, name: string): Entry {
+    const entry = { request, name, isAnswered: false };
+    this.entries.push(entry);
+    return entry;
+  }
+
+  /** The exchange has accepted these. One entry of each stream stays, beside those that may still be refused. */
+  accept(accepted: readonly Entry[]): void {
+    for (const entry of accepted) entry.isAnswered = true;
+    const names = new Set<string>();
+    this.entries = this.entries.filter(({ name, isAnswered }) => {
+      const isAgain = isAnswered && names.has(name);
+      if (isAnswered) names.add(name);
+      return !isAgain;
+    });
   }
 
   /** The exchange has refused these. */
-  takeBack(channels: readonly ChannelRequest[]): void {
-    this.channels = this.channels.filter((each) => !channels.includes(each));
+  takeBack(refused: readonly Entry[]): void {
+    this.keep((entry) => !refused.includes(entry));
   }
 
   /** A field that is left out matches any value. */
   remove(channels: readonly ChannelRequest[]): void {
-    this.channels = this.channels.filter((each) => !channels.some((request) => matches(request, each)));
-    for (const request of channels) for (const [, progress] of this.of(request)) progress.lastSequence = null;
+    this.keep(({ request }) => !channels.some((channel) => matches(channel, request)));
   }
 
-  /** Names the channels of a request as the exchange has answered it. Those that were given up meanwhile stay so. */
-  rename(requested: readonly ChannelRequest[], answered: readonly ChannelRequest[]): void {
-    const isInOrder =
-      requested.length === answered.length &&
-      requested.every((request, i) => matches(request, answered[i] as StreamKey));
-    const nameOf = (request: ChannelRequest): ChannelRequest => {
-      const at = requested.indexOf(request);
-      if (at < 0) return request;
-      if (isInOrder) return answered[at] as ChannelRequest;
-      const candidates = answered.filter((each) => matches(request, each));
-      if (candidates.length === 1) return candidates[0] as ChannelRequest;
-      // Its name is not certain, so a new connection brings a snapshot.
-      const { resume: _, ...unnamed } = request;
-      return unnamed;
-    };
-    const named = this.channels.map(nameOf);
-    this.channels = [...new Map(named.map((each) => [streamName(each), each])).values()];
+  private keep(isKept: (entry: Entry) => boolean): void {
+    this.entries = this.entries.filter(isKept);
+    const names = new Set(this.entries.map(({ name }) => name));
+    for (const name of [...this.lastSequences.keys()]) if (!names.has(name)) this.lastSequences.delete(name);
   }
 
-  /** A snapshot of the stream was requested: messages before it are dropped. */
-  awaitSnapshot(key: StreamKey): void {
-    this.progress.set(streamName(key), { key: keyOf(key), lastSequence: null });
+  /** A snapshot of the stream is to be requested: messages before it are dropped. False if it is not subscribed to. */
+  awaitSnapshot(key: StreamKey): boolean {
+    const name = streamName(key);
+    if (!this.lastSequences.has(name)) return false;
+    this.lastSequences.set(name, null);
+    return true;
   }
 
-  /** All channels, each with the sequence from which a new connection goes on. */
-  withResumePoints(): ChannelRequest[] {
-    return this.channels.map((request) => {
-      const sequence = this.progress.get(streamName(request))?.lastSequence ?? null;
-      return sequence === null ? request : { ...request, resume: sequence };
+  /** For a new connection: one entry of each stream, with the sequence from which it goes on. */
+  renew(): Entry[] {
+    const requests = new Map(this.entries.map(({ name, request }) => [name, request]));
+    this.entries = [];
+    return [...requests].map(([name, { resume: _, ...request }]) => {
+      const resume = this.lastSequences.get(name) ?? null;
+      return this.push(resume === null ? request : { ...request, resume }, name);
     });
   }
 
   /**
-   * Where a message stands in its stream. NEXT: to be delivered. DROP: its subscription has ended, or has not sent its
+   * Where a message stands in its stream. NEXT: to be delivered. DROP: the stream is not subscribed to, or has not sent its
    * snapshot yet. GAP: a message before this one was lost.
    */
   receive(message: ChannelMessage | Heartbeat): "NEXT" | "DROP" | "GAP" {
     const name = streamName(message);
-    const progress = this.progress.get(name);
-    const isFirst = progress === undefined || message.type === "SNAPSHOT";
-    if (isFirst && !this.channels.some((request) => matches(request, message))) return "DROP";
-    // A first message that is no snapshot continues from the program's own `resume`.
-    if (!isFirst) {
-      const { lastSequence } = progress;
-      if (lastSequence === null) return "DROP";
-      if (lastSequence !== (message.type === "HEARTBEAT" ? message.sequence : message.prevSequence)) return "GAP";
+    const last = this.lastSequences.get(name);
+    if (last === undefined) return "DROP";
+    if (message.type !== "SNAPSHOT") {
+      if (last === null) return "DROP";
+      if (last !== (message.type === "HEARTBEAT" ? message.sequence : message.prevSequence)) return "GAP";
     }
-    if (message.type === "HEARTBEAT") return "NEXT";
-    if (progress === undefined) this.progress.set(name, { key: keyOf(message), lastSequence: message.sequence });
-    else progress.lastSequence = message.sequence;
+    this.lastSequences.set(name, message.sequence);
     return "NEXT";
-  }
-
-  /** The streams that have begun and that a request names. */
-  private of(request: ChannelRequest): [string, Progress][] {
-    return [...this.progress].filter(([, { key }]) => matches(request, key));
   }
 }
 

@@ -138,11 +138,11 @@ export class Candles {
 
   private receive(message: ChannelMessage): void {
     if (message.channel !== "klines") return;
-    // After a lost connection candles may be missing in between.
+    // After the candles were read, or while there was no connection, the last one may have changed and others have begun.
     const last = this.all.at(-1);
     const first = message.data[0];
-    const isApart = last !== undefined && first !== undefined && first.openTime > last.closeTime + 1;
-    if (message.type === "SNAPSHOT" && isApart) void this.load();
+    const isLater = last !== undefined && first !== undefined && first.openTime > last.openTime;
+    if (message.type === "SNAPSHOT" && isLater) void this.load();
     else for (const candle of message.data) this.take(candle);
   }
 

@@ -124,6 +124,7 @@ export function openMarketFeed(): void {
           bookRepairs.value++;
           // A snapshot that is wrong, too, must not be asked for in a circle.
           const wait = message.type === "SNAPSHOT" ? REPAIR_AGAIN_MS : 0;
+          clearTimeout(repair);
           repair = window.setTimeout(() => feed.stream.resync(message), wait);
         }
         tell(bookListeners);

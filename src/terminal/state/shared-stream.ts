@@ -10,7 +10,9 @@ import { paintNext } from "./frame.ts";
 const SEQUENCE_PACE_MS = 250;
 const PING_EVERY_MS = 4_000;
 const CHECK_EVERY_MS = 500;
-const SUBSCRIBE_AGAIN_MS = 1_000;
+const ASK_AGAIN_MS = 1_000;
+/** After the exchange has refused the connection, or all channels together. */
+const REOPEN_MS = 5_000;
 /** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
 const STALE_AFTER_MS = 9_000;
 
@@ -44,10 +46,11 @@ export interface Sharer {
 /** The WebSocket of a client. Its sharers come and go without another handshake. */
 export class SharedStream {
   private static readonly byClient = new Map<PerpdClient, SharedStream>();
-  readonly stream: Stream;
+  private current: Stream;
   private readonly client: PerpdClient;
   private readonly sharers = new Set<Sharer>();
   private readonly timer: number;
+  private reopenTimer = 0;
   private lastAliveAt = performance.now();
   private nextPingAt = 0;
   private isPinging = false;
@@ -64,7 +67,16 @@ export class SharedStream {
 
   private constructor(client: PerpdClient) {
     this.client = client;
-    this.stream = client.stream(
+    this.current = this.open();
+    this.timer = window.setInterval(() => this.check(), CHECK_EVERY_MS);
+  }
+
+  get stream(): Stream {
+    return this.current;
+  }
+
+  private open(): Stream {
+    return this.client.stream(
       [],
       {
         onMessage: (message) => {
@@ -86,11 +98,17 @@ export class SharedStream {
         },
         onError: (error) => {
           for (const sharer of [...this.sharers]) sharer.onError(error);
+          // A page may be open for days. An account's sharer has signed out.
+          if (this.sharers.size > 0) this.reopenTimer = window.setTimeout(() => this.reopen(), REOPEN_MS);
         },
       },
       { deadAfterMs: 12_000 },
     );
-    this.timer = window.setInterval(() => this.check(), CHECK_EVERY_MS);
+  }
+
+  private reopen(): void {
+    this.current = this.open();
+    for (const sharer of this.sharers) this.subscribe(sharer);
   }
 
   add(sharer: Sharer): void {
@@ -101,13 +119,10 @@ export class SharedStream {
   /** The last one closes the connection. */
   remove(sharer: Sharer): void {
     if (!this.sharers.delete(sharer)) return;
-    if (this.sharers.size > 0) {
-      const ended = sharer.channels.filter((channel) => this.sharersOf(channel).length === 0);
-      if (ended.length > 0) this.stream.unsubscribe(ended).catch(() => {});
-      return;
-    }
+    if (this.sharers.size > 0) return this.unsubscribe(sharer.channels);
     SharedStream.byClient.delete(this.client);
     clearInterval(this.timer);
+    clearTimeout(this.reopenTimer);
     this.stream.close();
   }
 
@@ -116,12 +131,22 @@ export class SharedStream {
   }
 
   private subscribe(sharer: Sharer): void {
-    this.stream.subscribe(sharer.channels).catch((error: PerpdError) => {
-      if (!this.sharers.has(sharer)) return;
+    const { stream } = this;
+    stream.subscribe(sharer.channels).catch((error: PerpdError) => {
+      if (!this.sharers.has(sharer) || stream !== this.stream) return;
       if (!error.retryable) return sharer.onError(error);
       setTimeout(() => {
-        if (this.sharers.has(sharer)) this.subscribe(sharer);
-      }, SUBSCRIBE_AGAIN_MS);
+        if (this.sharers.has(sharer) && stream === this.stream) this.subscribe(sharer);
+      }, ASK_AGAIN_MS);
+    });
+  }
+
+  /** From those of the channels that nobody shares any more. */
+  private unsubscribe(channels: readonly ChannelRequest[]): void {
+    const ended = channels.filter((channel) => this.sharersOf(channel).length === 0);
+    if (ended.length === 0) return;
+    this.stream.unsubscribe(ended).catch((error: PerpdError) => {
+      if (error.retryable) setTimeout(() => this.unsubscribe(ended), ASK_AGAIN_MS);
     });
   }
 
