@@ -79,7 +79,7 @@ export const MUTANTS: Record<string, Mutant> = {
   },
   "bankrupt accounts are not settled against those who traded with them": {
     symbol(symbol) {
-      settlementOf(symbol).traced = () => ({ rows: [], lots: [], next: 0 });
+      settlementOf(symbol).traced = () => ({ counted: new Map(), rows: [], lots: [], next: 0 });
     },
   },
   "bankrupt accounts that traded lately are settled no earlier than others": {

@@ -20,6 +20,8 @@ const COUNTERPARTIES_PER_STEP = 50;
 
 /** Rows to close against before all others, in this order, and the most lots of each. Those before `next` are done. */
 export interface TracedRows {
+  /** The lots of bankrupt rows that may still be closed against `rows`: those that each of them took lately. */
+  readonly counted: Map<number, QuantityLots>;
   readonly rows: readonly number[];
   readonly lots: QuantityLots[];
   next: number;
@@ -34,7 +36,7 @@ interface Remainder {
 /**
  * Transfers `lots` of a row's position at the bankruptcy price, in this order:
  *
- *     1. against the accounts that the position was taken from lately (`first`);
+ *     1. against the accounts that the position was taken from lately (`first`): no more lots than the row took lately;
  *     2. to the insurance fund, within its limits;
  *     3. against positions of the other side by rank (auto-deleveraging).
  *
@@ -90,7 +92,10 @@ function transferToFund(
   return isPaid;
 }
 
-/** Closes against the traced accounts, and counts down the lots that each of them owes. Returns false if some are left for later. */
+/**
+ * Closes what the row took lately against the traced accounts, and counts down the lots that it may close and that each of them
+ * owes. Returns false if some are left for later.
+ */
 function closeTraced(
   state: SymbolState,
   transaction: Transaction,
@@ -98,16 +103,21 @@ function closeTraced(
   rest: Remainder,
   traced: TracedRows,
 ): boolean {
-  const { rows, lots } = traced;
-  while (rest.lots > 0 && traced.next < rows.length) {
+  const { counted, rows, lots } = traced;
+  let left = Math.min(rest.lots, counted.get(row) ?? 0);
+  while (left > 0 && traced.next < rows.length) {
     if (state.progress.isHalfLong) return false;
     const at = traced.next;
     const before = rest.lots;
-    closeAgainst(state, transaction, row, rows[at], lots[at], rest);
-    lots[at] -= before - rest.lots;
+    closeAgainst(state, transaction, row, rows[at], Math.min(left, lots[at]), rest);
+    const closed = before - rest.lots;
+    left -= closed;
+    lots[at] -= closed;
+    counted.set(row, left);
     // If lots of both are left, it holds nothing on the other side any more, and is not met again.
-    if (lots[at] === 0 || rest.lots > 0) traced.next++;
+    if (lots[at] === 0 || left > 0) traced.next++;
   }
+  counted.delete(row);
   return true;
 }
 

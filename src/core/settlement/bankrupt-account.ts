@@ -81,9 +81,11 @@ export function settleBankrupt(
   // Better prices of the book have paid a part of the deficit, or all of it. The next transaction claims the account again,
   // and the other side pays only what is left. An isolated position returns what better prices bring.
   if (!isIsolated && restLots > 0 && restLots < lots) return STEPPED;
-  const restShare = proportion(equityShare, restLots, lots);
+  // First the lots that count against others. The rest of the position waits until that is done for all accounts.
+  const nextLots = Math.min(restLots, traced.counted.get(row) ?? restLots);
+  const nextShare = proportion(equityShare, nextLots, lots);
   const isTransferable =
-    restLots === 0 || transferPosition(state, transaction, queue, row, restLots, restShare, traced);
+    restLots === 0 || transferPosition(state, transaction, queue, row, nextLots, nextShare, traced);
   const leftLots = Math.abs(positions.numbers[row + SIZE]);
   if (!isTransferable && leftLots === lots) return BUSY;
   // Nothing was closed, and nothing is left to try: there is no other side. Only a fault brings that about, and it must not

@@ -16,12 +16,25 @@ interface Flow {
   netLots: QuantityLots;
 }
 
-/** For each trade so many counts are passed on at most: trades in a circle would pass one on for ever. */
-const PASSES_PER_TRADE = 4;
+/** The result of traceCounterparties(): lots by row of positions. */
+export interface Trace {
+  /** The lots of each bankrupt row that count against others. */
+  readonly counted: Map<number, QuantityLots>;
+  /** The lots that each counterparty keeps of these counts. */
+  readonly kept: Map<number, QuantityLots>;
+}
 
 /**
- * From whom bankrupt accounts of one side took their positions since `since`: lots by row of positions, the latest trades
- * first.
+ * For each trade so many counts are passed on at most: trades in a circle would pass one on for ever. A coalition must not use
+ * that up with circles of single lots while its large count is on its way through a chain. An account passes on one count at a
+ * time. So with the least number a hundred accounts need a chain of a thousand trades of the whole position, and pay fees for each.
+ * So many passes take some hundredths of a second.
+ */
+const PASSES_PER_TRADE = 4;
+const LEAST_PASSES = 100_000;
+
+/**
+ * From whom bankrupt accounts of one side took their positions since `since`, the latest trades first.
  *
  * The lots that a bankrupt account holds, and took in this time, count against its counterparties. Each of them keeps what it
  * has sold beyond what it bought, and passes the rest on to those from whom it took lots, before that trade or after it. So a
@@ -38,7 +51,7 @@ export function traceCounterparties(
   bankruptRows: ReadonlyMap<number, unknown>,
   isLong: boolean,
   since: TimeMs,
-): Map<number, QuantityLots> {
+): Trace {
   const flows = new Map<number, Flow>();
   const flowOf = (row: number): Flow => {
     let flow = flows.get(row);
@@ -48,16 +61,18 @@ export function traceCounterparties(
     }
     return flow;
   };
-  let passesLeft = 0;
+  let trades = 0;
   state.recentFills.eachSince(since, (buyerRow, sellerRow, lots) => {
     const giver = isLong ? sellerRow : buyerRow;
     const taker = flowOf(isLong ? buyerRow : sellerRow);
-    passesLeft += PASSES_PER_TRADE;
+    trades++;
     taker.takings.push({ giver, lots });
     taker.netLots += lots;
     flowOf(giver).netLots -= lots;
   });
-  const traced = new Map<number, QuantityLots>();
+  let passesLeft = Math.max(LEAST_PASSES, trades * PASSES_PER_TRADE);
+  const counted = new Map<number, QuantityLots>();
+  const kept = new Map<number, QuantityLots>();
   const waiting = new Map<number, QuantityLots>();
   /** Passes up to `lots` on to those from whom the row took them last. Returns what is left. */
   const pass = ({ takings }: Flow, lots: QuantityLots): QuantityLots => {
@@ -75,7 +90,11 @@ export function traceCounterparties(
   for (const row of bankruptRows.keys()) {
     const flow = flows.get(row);
     const sizeLots = state.positions.numbers[row + SIZE];
-    if (flow !== undefined) pass(flow, Math.min(isLong ? sizeLots : -sizeLots, flow.netLots));
+    if (flow === undefined) continue;
+    const lots = Math.min(isLong ? sizeLots : -sizeLots, flow.netLots);
+    if (lots <= 0) continue;
+    pass(flow, lots);
+    counted.set(row, lots);
   }
   // First in, first out: a count that goes round in a circle moves by one trade while each other one does, too. Counts that
   // are set here come last, also those of a row that was here before.
@@ -84,8 +103,8 @@ export function traceCounterparties(
     const flow = flowOf(row);
     const sold = Math.min(lots, Math.max(0, -flow.netLots));
     flow.netLots += sold;
-    const kept = sold + pass(flow, lots - sold);
-    if (kept > 0 && !bankruptRows.has(row)) traced.set(row, (traced.get(row) ?? 0) + kept);
+    const keptLots = sold + pass(flow, lots - sold);
+    if (keptLots > 0 && !bankruptRows.has(row)) kept.set(row, (kept.get(row) ?? 0) + keptLots);
   }
-  return traced;
+  return { counted, kept };
 }

@@ -120,16 +120,12 @@ export class MarkSettlement implements LossSettlement {
     if (this.tracedBySide.every((traced) => traced === null)) this.putTakersFirst(state, transaction);
     let hasMoved = false;
     for (const [row, worstTicks] of this.suspects) {
-      const outcome = settleBankrupt(
-        state,
-        transaction,
-        this.queue,
-        row,
-        worstTicks,
-        this.traced(state, row, transaction),
-      );
+      const traced = this.traced(state, row, transaction);
+      const isCounted = traced.counted.has(row);
+      const outcome = settleBankrupt(state, transaction, this.queue, row, worstTicks, traced);
       if (outcome !== BUSY) hasMoved = true;
       if (outcome === SETTLED) this.suspects.delete(row);
+      else if (isCounted && !traced.counted.has(row)) this.putLast(row, worstTicks);
       if (state.progress.isHalfLong) break;
     }
     if (this.suspects.size === 0) this.tracedBySide.fill(null);
@@ -204,21 +200,17 @@ export class MarkSettlement implements LossSettlement {
   }
 
   /**
-   * Accounts that took their position lately are settled before the others: these would use up the lots of the traced
+   * The lots that accounts took lately are settled before all others: older positions would use up the lots of the traced
    * counterparties, whose deficits would then fall on accounts that traded with nobody.
    */
-  private putTakersFirst(state: SymbolState, { time }: Transaction): void {
-    const { numbers } = state.positions;
-    const takers = new Set<number>();
-    state.recentFills.eachSince(this.tracedSince(time), (buyerRow, sellerRow) => {
-      if (numbers[buyerRow + SIZE] > 0) takers.add(buyerRow);
-      if (numbers[sellerRow + SIZE] < 0) takers.add(sellerRow);
-    });
-    for (const [row, worstTicks] of [...this.suspects]) {
-      if (takers.has(row)) continue;
-      this.suspects.delete(row);
-      this.suspects.set(row, worstTicks);
-    }
+  private putTakersFirst(state: SymbolState, transaction: Transaction): void {
+    for (const [row, worstTicks] of [...this.suspects])
+      if (!this.traced(state, row, transaction).counted.has(row)) this.putLast(row, worstTicks);
+  }
+
+  private putLast(row: number, worstTicks: PriceTicks): void {
+    this.suspects.delete(row);
+    this.suspects.set(row, worstTicks);
   }
 
   private traced(state: SymbolState, row: number, { time }: Transaction): TracedRows {
@@ -226,8 +218,8 @@ export class MarkSettlement implements LossSettlement {
     const side = isLong ? 0 : 1;
     const known = this.tracedBySide[side];
     if (known !== null) return known;
-    const lotsOf = traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
-    const traced = { rows: [...lotsOf.keys()], lots: [...lotsOf.values()], next: 0 };
+    const { counted, kept } = traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
+    const traced = { counted, rows: [...kept.keys()], lots: [...kept.values()], next: 0 };
     this.tracedBySide[side] = traced;
     return traced;
   }

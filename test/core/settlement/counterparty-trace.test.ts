@@ -40,7 +40,7 @@ function trace(trades: readonly Trade[], setting: Setting = {}): [number, number
     });
     for (const row of bankrupt) state.positions.numbers[row + SIZE] = isLong ? held(row) : -held(row);
     const bankruptRows = new Map(bankrupt.map((row) => [row, 0]));
-    return [...traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS)].sort(([a], [b]) => a - b);
+    return [...traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS).kept].sort(([a], [b]) => a - b);
   });
   assert.deepEqual(shorts, longs, "both sides are alike");
   return longs as [number, number][];
@@ -181,6 +181,20 @@ test("lots that go round in a circle do not keep a chain from its end", () => {
     assert.equal(new Map(traced).get(WINNER), 4599);
     assert.equal(sum(traced.map(([row, lots]) => [row, LOSER, lots])), 4600);
   }
+});
+
+test("circles of single lots among many accounts do not stop a large count on its way through a chain", () => {
+  const circle = Array.from({ length: 100 }, (_, i) => 100 * (i + 1));
+  const chain = Array.from({ length: 40 }, (_, i) => 100_000 + 100 * i);
+  const { length } = circle;
+  const trades: Trade[] = [];
+  // Each account of the circle is flat: it sells one lot to the loser, and one less in the circle than it buys.
+  for (const [i, buyer] of chain.entries()) trades.push([i === 0 ? WINNER : chain[i - 1], buyer, 10_000]);
+  trades.push([chain[chain.length - 1], LOSER, 10_000 - length], [chain[chain.length - 1], circle[0], length]);
+  for (const seller of [...circle].reverse()) trades.push([seller, LOSER, 1]);
+  for (const [i, seller] of circle.entries()) trades.push([seller, circle[(i + 1) % length], 2 * length - 1 - i]);
+  assert.ok([...circle, ...chain].every((row) => bought(trades, row) === 0));
+  assert.deepEqual(trace(trades), [[WINNER, 10_000]]);
 });
 
 test("a count is passed on in whatever order the trades were made: through makers, chains and circles", () => {

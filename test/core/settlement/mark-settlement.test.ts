@@ -416,6 +416,33 @@ for (const sign of [1, -1])
   });
 
 for (const sign of [1, -1])
+  for (const isRoundTrip of [false, true])
+    test(`nor does it after ${isRoundTrip ? "a round trip" : "a trade"} of one lot: ${sign > 0 ? "longs" : "shorts"}`, () => {
+      const market = FineMarket.open();
+      const deal = (loser: number, winner: number, lots: number): void =>
+        sign > 0 ? market.deal(A, winner, loser, lots) : market.deal(A, loser, winner, lots);
+      const [holder, opposite] = [market.open(290), market.open(100_000)];
+      deal(holder, opposite, 999);
+      forget(market);
+      // The winner has so much money that by rank all others come before it.
+      const [loser, winner] = [market.open(100), market.open(1_000_000)];
+      deal(loser, winner, 1000);
+      deal(holder, winner, 1);
+      if (isRoundTrip) deal(winner, holder, 1);
+      market.price(A, against(sign, 3000));
+      market.finish(A);
+      assert.deepEqual(
+        [holder, loser].map((account) => [market.size(A, account), market.usdc(account) < 0]),
+        [
+          [0, false],
+          [0, false],
+        ],
+      );
+      const gain = market.usdc(winner) - 1_000_000;
+      assert.ok(gain < 101, `the winner keeps ${gain} of what the loser could not pay`);
+    });
+
+for (const sign of [1, -1])
   test(`round trips of the loser and the winner cost nobody else anything: ${sign > 0 ? "longs" : "shorts"}`, () => {
     const market = FineMarket.open();
     const deal = (from: number, to: number): void =>
