@@ -346,6 +346,11 @@ export class MarginTable extends MarginJournal {
     return this.totalAfterFence(accountId, EQUITY);
   }
 
+  /** The same as this transaction may use it. */
+  usableEquityAfterFence(accountId: number): number {
+    return this.usableTotalAfterFence(accountId, EQUITY);
+  }
+
   /**
    * Changes what an actor contributes from `contributed` to `to`. Debits apply at once. Credits wait for commit(), unless the
    * log already holds their cause (`isLogged`), for example a price.

@@ -1,5 +1,5 @@
 import { applyIsolatedMarginSet } from "../apply/position-events.ts";
-import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
+import { ACCOUNT, CASH, CONTRIBUTED, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
 import { mulDivCeil, PPM, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import { openingRatePpm } from "../formulas/opening-rate.ts";
@@ -73,7 +73,14 @@ export interface Fill {
 
 /** Moves margin to or from a row in isolated mode, after a fill of the account's own orders. */
 export function settleFill(state: SymbolState, transaction: Transaction, row: number, fill: Fill): void {
-  setIsolatedMargin(state, transaction, row, isolatedMarginAfter(state, row, fill));
+  const n = state.positions.numbers;
+  const contributed = n[row + CONTRIBUTED];
+  const isolatedQuanta = isolatedMarginAfter(state, row, fill);
+  setIsolatedMargin(state, transaction, row, isolatedQuanta);
+  // Of a position that is closed nothing is taken: then spendable() was not called.
+  const taken = n[row + SIZE] === 0 ? 0 : contributed - n[row + CONTRIBUTED] - fill.feeQuanta;
+  const missing = taken > 0 ? Math.min(taken, missingEquity(state, row)) : 0;
+  if (missing > 0) setIsolatedMargin(state, transaction, row, isolatedQuanta - missing);
   // The next fill of the walk may use margin that came back: both stand in one record of the log.
   state.marginTable.useDeferred();
 }
@@ -152,6 +159,18 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
     return Math.max(0, marginTable.remainingEquity(accountId) - Math.max(maintenance, gains)) - spent;
   const kept = Math.max(marginTable.usableMaintenance(accountId), marginTable.usableGains(accountId));
   return Math.max(0, marginTable.usableEquity(accountId) - kept) - spent;
+}
+
+/**
+ * What the cross account lacks, in quanta, since the row has taken the margin of a fill: another thread took the same money
+ * after spendable() had looked at it. Of two threads that take first and look afterwards, the later one sees what both have
+ * taken. Both may give it back, and then the isolated positions have less than they could. To be called right after spendable(),
+ * whose look says what is kept.
+ */
+function missingEquity({ marginTable, positions }: SymbolState, row: number): Quanta {
+  const accountId = positions.numbers[row + ACCOUNT];
+  const { maintenance, gains } = marginTable.consistent(accountId);
+  return Math.max(maintenance, gains) - marginTable.usableEquityAfterFence(accountId);
 }
 
 function openLoss(state: SymbolState, row: number): Quanta {

@@ -372,3 +372,25 @@ test("an isolated position sets aside no margin that another thread's close has 
   assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
   assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
 });
+
+for (const isMaker of [false, true])
+  test(`nor does a ${isMaker ? "maker" : "taker"} set aside what another thread takes in the same moment`, () => {
+    const { threads, mark, alice, bob } = aliceAndBob(1000);
+    threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    const [maker, taker] = isMaker ? [alice, bob] : [bob, alice];
+    threads.run(make(PlaceOrder, { ...order, accountId: maker, side: SELL }));
+    let taken = 0;
+    // The other thread takes 600 when this one has looked at the equity, and has not set anything aside yet.
+    const take = (accountId: number): void => {
+      if (accountId === alice && isTraded && taken++ === 0) threads.has(alice, 400);
+    };
+    let isTraded = false;
+    threads.marginTable.afterLookAt = take;
+    const said = threads.run(make(PlaceOrder, { ...order, accountId: taker, side: BUY }), () => {
+      isTraded = true;
+    });
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+    assert.ok(taken > 0);
+    assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
+  });
