@@ -38,6 +38,27 @@ const has =
   ({ markets }: Scenario): boolean =>
     markets.some(suits);
 
+/** Orders reserve the same in isolated as in cross mode: equity with unrealized gains. */
+function reserveFromGains({ state: { marginTable: table } }: SymbolActor): void {
+  const { reserve, reserveChange, setContribution } = table;
+  table.reserve = (account, amount, row, at, additional) =>
+    reserve.call(table, account, amount, row, at, additional, false);
+  table.reserveChange = (account, to, row, at, endedAdditional) =>
+    reserveChange.call(table, account, to, row, at, endedAdditional, false);
+  table.setContribution = (account, row, at, to, isLogged) =>
+    setContribution.call(table, account, row, at, to, isLogged, false);
+}
+
+/** Fills of isolated orders set aside all that maintenance margin leaves, be it unrealized gains. */
+function fillFromGains({ state: { marginTable: table } }: SymbolActor): void {
+  const consistent = table.consistent.bind(table);
+  table.consistent = (account) => ({ ...consistent(account), gains: 0 });
+}
+
+/** A gain against a market maker is lost again, and the fund pays next to nothing. */
+const losesPumpedGain = ({ fundUsdc, isSafe, markets }: Scenario): boolean =>
+  fundUsdc <= 1000 && !isSafe && markets.some(({ kind, maker }) => kind === "pump" && maker !== null);
+
 export const MUTANTS: Record<string, Mutant> = {
   "a new mark is settled only with the next tick": {
     symbol(symbol) {
@@ -151,6 +172,22 @@ export const MUTANTS: Record<string, Mutant> = {
     },
     suits: ({ isSafe, markets }) =>
       !isSafe && markets.length > 1 && markets.some(({ kind, maker }) => kind === "pump" && maker !== null),
+  },
+  "isolated orders reserve unrealized gains, and fill from them": {
+    symbol(symbol) {
+      reserveFromGains(symbol);
+      // Else the fills would still take no gains, and nothing would be gained by what the orders reserve.
+      fillFromGains(symbol);
+    },
+    // Two markets have no third one in which the settled money could be lost: so it is what the orders reserve that matters.
+    suits: (scenario) =>
+      losesPumpedGain(scenario) &&
+      scenario.markets.length === 2 &&
+      scenario.markets.every(({ maker, instrument }) => maker !== null && instrument.movePpm === 0),
+  },
+  "isolated orders fill from unrealized gains when the money that they have reserved is lost": {
+    symbol: fillFromGains,
+    suits: (scenario) => losesPumpedGain(scenario) && scenario.markets.length === 3,
   },
   "a market that moves asks for no more margin to open": {
     instrument: { movePpm: 0 },

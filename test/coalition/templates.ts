@@ -218,6 +218,32 @@ function moveGain(random: Random, scenario: Scenario): Strategy {
   return { origin: "A3", shares: equal(scenario), actions };
 }
 
+/**
+ * The margin of an isolated position comes from the gain of a cross position, which is lost again. Before its orders fill, the
+ * settled money that they have reserved has left: it is withdrawn, or lost to an accomplice off the mark of a third symbol.
+ */
+function isolateGain(random: Random, scenario: Scenario): Strategy {
+  const { markets, accounts } = scenario;
+  const { symbol, slot, sign } = topOf(scenario) ?? largestMove(scenario);
+  const [other, third] = [1, 2].map((next) => (symbol + next) % markets.length);
+  const accomplice = accounts - 1;
+  const actions = [action({ slot: 0, kind: "MODE", account: 0, symbol: other })];
+  // All is opened before the price moves. So a price that comes back takes the gains and little more.
+  const start = markets[symbol].path.find(({ ticks }) => Math.abs(ticks / START_TICKS - 1) > 0.01)?.slot ?? slot;
+  for (let at = start - slots(500); at > 0; at -= slots(1000))
+    actions.push(action({ slot: at, kind: "MARKET", account: 0, symbol, side: sign > 0 ? BUY : SELL }));
+  for (let left = random.pick([1, 2, 4]); left > 0; left--)
+    actions.push(action({ slot: slot + 1, kind: "LIMIT", account: 0, symbol: other, side: BUY }));
+  if (third === symbol || random.chance(0.5)) actions.push(action({ slot: slot + 2, kind: "WITHDRAW", account: 0 }));
+  else {
+    const pair = { kind: "PAIR", symbol: third, side: BUY } as const;
+    actions.push(action({ ...pair, slot: slot + 2, account: 0, partner: accomplice, ppm: 48_000 }));
+    actions.push(action({ ...pair, slot: slot + 3, account: accomplice, partner: 0 }));
+  }
+  actions.push(action({ slot: slot + 4, kind: "IOC", account: accomplice, symbol: other, side: SELL }));
+  return { origin: "gain isolated", shares: equal(scenario), actions };
+}
+
 /** A4: the gain of a pumped price is taken out before it comes back. */
 function pumpAndBack(random: Random, scenario: Scenario): Strategy {
   const pump = topOf(scenario) ?? largestMove(scenario);
@@ -324,4 +350,5 @@ export const TEMPLATES: readonly ((random: Random, scenario: Scenario) => Strate
   steps,
   fireStop,
   liftFunding,
+  isolateGain,
 ];
