@@ -24,7 +24,10 @@ const watch = async (opened: Page): Promise<void> => {
     asked.push("socket");
     socket.on("framesent", ({ payload }) => {
       const { op, channels = [] } = JSON.parse(String(payload));
-      for (const each of channels) asked.push([op, ...Object.values(each)].join(" "));
+      for (const { channel, symbol, interval, priceType, depth, updateMs } of channels)
+        asked.push(
+          [op, channel, symbol, interval, priceType, depth, updateMs].filter((each) => each !== undefined).join(" "),
+        );
     });
   });
 };
