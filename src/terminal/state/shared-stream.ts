@@ -11,8 +11,8 @@ const SEQUENCE_PACE_MS = 250;
 const PING_EVERY_MS = 4_000;
 const CHECK_EVERY_MS = 500;
 const ASK_AGAIN_MS = 1_000;
-/** After the exchange has refused the connection, or all channels together. */
-const REOPEN_MS = 5_000;
+/** After a refusal that will probably not pass. A page may be open for days. */
+const REFUSED_AGAIN_MS = 5_000;
 /** The exchange answers pings at once: a longer silence means that prices on the page may be old. */
 const STALE_AFTER_MS = 9_000;
 
@@ -39,7 +39,7 @@ export interface Sharer {
   /** Nothing has come for too long. */
   onSilence(): void;
   onDisconnect(): void;
-  /** The exchange has refused the channels, or the connection, for good. */
+  /** The exchange has refused the channels, or the connection. Those who stay are tried again. */
   onError(error: PerpdError): void;
 }
 
@@ -98,8 +98,9 @@ export class SharedStream {
         },
         onError: (error) => {
           for (const sharer of [...this.sharers]) sharer.onError(error);
-          // A page may be open for days. An account's sharer has signed out.
-          if (this.sharers.size > 0) this.reopenTimer = window.setTimeout(() => this.reopen(), REOPEN_MS);
+          // An account has signed out by now.
+          const isUsed = SharedStream.byClient.get(this.client) === this;
+          if (isUsed) this.reopenTimer = window.setTimeout(() => this.reopen(), REFUSED_AGAIN_MS);
         },
       },
       { deadAfterMs: 12_000 },
@@ -130,14 +131,17 @@ export class SharedStream {
     return [...this.sharers].filter(({ channels }) => channels.some((channel) => matches(channel, stream)));
   }
 
+  /** Asks again after a refusal, as long as the sharer stays. */
   private subscribe(sharer: Sharer): void {
     const { stream } = this;
+    const isCurrent = (): boolean => this.sharers.has(sharer) && stream === this.stream;
     stream.subscribe(sharer.channels).catch((error: PerpdError) => {
-      if (!this.sharers.has(sharer) || stream !== this.stream) return;
-      if (!error.retryable) return sharer.onError(error);
-      setTimeout(() => {
-        if (this.sharers.has(sharer) && stream === this.stream) this.subscribe(sharer);
-      }, ASK_AGAIN_MS);
+      if (!isCurrent()) return;
+      if (!error.retryable) sharer.onError(error);
+      const again = (): void => {
+        if (isCurrent()) this.subscribe(sharer);
+      };
+      setTimeout(again, error.retryable ? ASK_AGAIN_MS : REFUSED_AGAIN_MS);
     });
   }
 

@@ -150,6 +150,25 @@ test("two tabs of an account show the same, and one that signs out leaves the ot
   );
 });
 
+test("a page whose channels were refused comes back by itself", options, async () => {
+  for (const isFirst of [true, false]) {
+    let refusals = 0;
+    proxy.toPage = (message) => {
+      const { op, id } = JSON.parse(message);
+      const isMeant = op === "subscribed" && message.includes('"orderbook"') === isFirst;
+      if (!isMeant || refusals > 0) return message;
+      refusals++;
+      return JSON.stringify({ op: "error", id, code: "BAD_VALUE", message: "refused", retryable: false });
+    };
+    const { page } = await Tab.open(browser, proxy.url);
+    await until("the refusal", () => refusals === 1);
+    await shows(light(page, "Live"));
+    await shows(book(page).getByText("✓ verified"));
+    proxy.heal();
+    await page.close();
+  }
+});
+
 test("a lost message and a damaged one of the book are repaired, and the page counts them", options, async () => {
   const { page } = first;
   await shows(book(page).getByText("✓ verified"));
