@@ -17,16 +17,10 @@ interface Outcome {
   isUnknown?: boolean;
 }
 
-/** The refusal of the exchange. Null: for any other exception nobody knows what was done. */
-function refusalIn(error: unknown): api.ErrorBody | null {
-  const { body } = error as { body?: api.ErrorBody };
-  return body === undefined || UNKNOWN_OUTCOMES.has(body.code) ? null : body;
-}
-
-/** Of all items of a part. */
+/** The refusal of the exchange for all items of a part; for any other exception nobody knows what was done. */
 function outcomeOf(error: unknown): Outcome {
-  const refusal = refusalIn(error);
-  return refusal === null ? { error, isUnknown: true } : { error: refusal };
+  const { body } = error as { body?: api.ErrorBody };
+  return body === undefined || UNKNOWN_OUTCOMES.has(body.code) ? { error, isUnknown: true } : { error: body };
 }
 
 /**
@@ -77,14 +71,17 @@ export class PerpdBatches extends PerpdTrading {
     ];
     if (symbol !== undefined)
       return this.cancelOrdersForSymbols(named.map((name) => ({ ...name, symbol })) as CancellationRequest[], more);
-    const results: (Order | { error: unknown })[] = [];
-    for (const { id = "", ...name } of named)
-      results.push(await this.cancelOrder(id, symbol, { ...more, ...name }).catch((error) => ({ error })));
-    const [first] = results;
-    if (first !== undefined && results.every((each) => "error" in each)) throw (first as { error: unknown }).error;
-    return results.map((each, i) =>
-      "error" in each ? (this.safeOrder({ ...named[i], info: refusalIn(each.error) ?? each.error }) as Order) : each,
-    );
+    const orders: Order[] = [];
+    const errors: unknown[] = [];
+    for (const { id, ...name } of named)
+      try {
+        orders.push(await this.cancelOrder(id ?? "", symbol, { ...more, ...name }));
+      } catch (error) {
+        errors.push(error);
+        orders.push(this.safeOrder({ id, ...name, info: outcomeOf(error).error } as Dict) as Order);
+      }
+    if (errors.length > 0 && errors.length === named.length) throw errors[0];
+    return orders;
   }
 
   /** A refused one has no status: it is unchanged. */

@@ -162,8 +162,8 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * What the cross account lacks, in quanta, since the row has taken the margin of a fill: another thread took the same money
- * after spendable() had looked at it. Of two threads that take first and look afterwards, the later one sees what both have
+ * The quanta that the cross account lacks since the row has taken the margin of a fill. Another thread took the same money after
+ * spendable() had looked at it. Of two threads that take first and look afterwards, the later one sees what both have
  * taken. Both may give it back, and then the isolated positions have less than they could. To be called right after spendable(),
  * whose look says what is kept.
  */

@@ -4,9 +4,9 @@ import type { PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
 import type { StreamKey } from "../../client/subscriptions.ts";
 import type { ChannelMessage, ChannelRequest } from "../../client/types.ts";
-import { SharedStream, type Sharer } from "./shared-stream.ts";
+import { SharedStream, type Subscriber } from "./shared-stream.ts";
 
-/** What the page follows at the exchange that served it, and whether what it shows is up to date. */
+/** The feeds of the page from the exchange that served it, and whether what it shows is up to date. */
 
 export const BASE_URL = `${location.origin}/v1`;
 
@@ -31,11 +31,11 @@ interface FeedOptions {
 const isNeeded = ({ channel }: { channel: string }): boolean => channel !== "margin-calls";
 
 /** Some channels, and whether all of them are up to date. The feeds of a client share its WebSocket. */
-export class Feed implements Sharer {
+export class Feed implements Subscriber {
   readonly link = signal<Link>("CONNECTING");
   readonly channels: readonly ChannelRequest[];
-  readonly onMessage: (message: ChannelMessage) => void;
   readonly isAuxiliary: boolean;
+  private readonly receive: (message: ChannelMessage) => void;
   private readonly options: FeedOptions;
   private readonly shared: SharedStream;
   /** The streams that this connection has brought up to date. */
@@ -45,14 +45,11 @@ export class Feed implements Sharer {
   constructor(
     client: PerpdClient,
     channels: readonly ChannelRequest[],
-    onMessage: (message: ChannelMessage) => void,
+    receive: (message: ChannelMessage) => void,
     options: FeedOptions = {},
   ) {
     this.channels = channels;
-    this.onMessage = (message) => {
-      onMessage(message);
-      this.heard(message);
-    };
+    this.receive = receive;
     this.options = options;
     this.isAuxiliary = options.isAuxiliary === true;
     this.needed = channels.filter(isNeeded).length;
@@ -68,6 +65,11 @@ export class Feed implements Sharer {
   close(): void {
     feeds.value = feeds.peek().filter((feed) => feed !== this);
     this.shared.remove(this);
+  }
+
+  onMessage(message: ChannelMessage): void {
+    this.receive(message);
+    this.heard(message);
   }
 
   onHeartbeat(stream: StreamKey): void {

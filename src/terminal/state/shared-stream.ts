@@ -26,8 +26,8 @@ function showSequence(): void {
   lastSequence.value = newestSequence;
 }
 
-/** One of those that share a WebSocket. It hears of its own channels only. */
-export interface Sharer {
+/** Shares the WebSocket with others, and hears of its own channels only. */
+export interface Subscriber {
   readonly channels: readonly ChannelRequest[];
   onMessage(message: ChannelMessage): void;
   /** The quiet stream is in step. */
@@ -43,19 +43,19 @@ export interface Sharer {
   onError(error: PerpdError): void;
 }
 
-/** The WebSocket of a client. Its sharers come and go without another handshake. */
+/** The WebSocket of a client. Its subscribers come and go without another handshake. */
 export class SharedStream {
   private static readonly byClient = new Map<PerpdClient, SharedStream>();
   private current: Stream;
   private readonly client: PerpdClient;
-  private readonly sharers = new Set<Sharer>();
+  private readonly subscribers = new Set<Subscriber>();
   private readonly timer: number;
   private reopenTimer = 0;
   private lastAliveAt = performance.now();
   private nextPingAt = 0;
   private isPinging = false;
 
-  /** Connects at once, without waiting for the first sharer. */
+  /** Connects at once, without waiting for the first subscriber. */
   static of(client: PerpdClient): SharedStream {
     let shared = SharedStream.byClient.get(client);
     if (shared === undefined) {
@@ -82,22 +82,22 @@ export class SharedStream {
         onMessage: (message) => {
           if (message.sequence > newestSequence) newestSequence = message.sequence;
           paintNext(showSequence, SEQUENCE_PACE_MS);
-          for (const sharer of this.sharersOf(message)) sharer.onMessage(message);
+          for (const subscriber of this.subscribersOf(message)) subscriber.onMessage(message);
           this.alive();
         },
         onHeartbeat: (stream) => {
-          for (const sharer of this.sharersOf(stream)) sharer.onHeartbeat(stream);
+          for (const subscriber of this.subscribersOf(stream)) subscriber.onHeartbeat(stream);
           this.alive();
         },
         onGap: (stream) => {
-          for (const sharer of this.sharersOf(stream)) sharer.onGap(stream);
+          for (const subscriber of this.subscribersOf(stream)) subscriber.onGap(stream);
         },
         onDisconnect: () => {
           this.nextPingAt = 0;
-          for (const sharer of this.sharers) sharer.onDisconnect();
+          for (const subscriber of this.subscribers) subscriber.onDisconnect();
         },
         onError: (error) => {
-          for (const sharer of [...this.sharers]) sharer.onError(error);
+          for (const subscriber of [...this.subscribers]) subscriber.onError(error);
           // An account has signed out by now.
           const isUsed = SharedStream.byClient.get(this.client) === this;
           if (isUsed) this.reopenTimer = window.setTimeout(() => this.reopen(), REFUSED_AGAIN_MS);
@@ -109,45 +109,45 @@ export class SharedStream {
 
   private reopen(): void {
     this.current = this.open();
-    for (const sharer of this.sharers) this.subscribe(sharer);
+    for (const subscriber of this.subscribers) this.subscribe(subscriber);
   }
 
-  add(sharer: Sharer): void {
-    this.sharers.add(sharer);
-    this.subscribe(sharer);
+  add(subscriber: Subscriber): void {
+    this.subscribers.add(subscriber);
+    this.subscribe(subscriber);
   }
 
   /** The last one closes the connection. */
-  remove(sharer: Sharer): void {
-    if (!this.sharers.delete(sharer)) return;
-    if (this.sharers.size > 0) return this.unsubscribe(sharer.channels);
+  remove(subscriber: Subscriber): void {
+    if (!this.subscribers.delete(subscriber)) return;
+    if (this.subscribers.size > 0) return this.unsubscribe(subscriber.channels);
     SharedStream.byClient.delete(this.client);
     clearInterval(this.timer);
     clearTimeout(this.reopenTimer);
     this.stream.close();
   }
 
-  private sharersOf(stream: StreamKey): Sharer[] {
-    return [...this.sharers].filter(({ channels }) => channels.some((channel) => matches(channel, stream)));
+  private subscribersOf(stream: StreamKey): Subscriber[] {
+    return [...this.subscribers].filter(({ channels }) => channels.some((channel) => matches(channel, stream)));
   }
 
-  /** Asks again after a refusal, as long as the sharer stays. */
-  private subscribe(sharer: Sharer): void {
+  /** Asks again after a refusal, as long as the subscriber stays. */
+  private subscribe(subscriber: Subscriber): void {
     const { stream } = this;
-    const isCurrent = (): boolean => this.sharers.has(sharer) && stream === this.stream;
-    stream.subscribe(sharer.channels).catch((error: PerpdError) => {
+    const isCurrent = (): boolean => this.subscribers.has(subscriber) && stream === this.stream;
+    stream.subscribe(subscriber.channels).catch((error: PerpdError) => {
       if (!isCurrent()) return;
-      if (!error.retryable) sharer.onError(error);
+      if (!error.retryable) subscriber.onError(error);
       const again = (): void => {
-        if (isCurrent()) this.subscribe(sharer);
+        if (isCurrent()) this.subscribe(subscriber);
       };
       setTimeout(again, error.retryable ? ASK_AGAIN_MS : REFUSED_AGAIN_MS);
     });
   }
 
-  /** From those of the channels that nobody shares any more. */
+  /** From those of the channels that no subscriber has any more. */
   private unsubscribe(channels: readonly ChannelRequest[]): void {
-    const ended = channels.filter((channel) => this.sharersOf(channel).length === 0);
+    const ended = channels.filter((channel) => this.subscribersOf(channel).length === 0);
     if (ended.length === 0) return;
     this.stream.unsubscribe(ended).catch((error: PerpdError) => {
       if (error.retryable) setTimeout(() => this.unsubscribe(ended), ASK_AGAIN_MS);
@@ -156,12 +156,12 @@ export class SharedStream {
 
   private alive(): void {
     this.lastAliveAt = performance.now();
-    for (const sharer of this.sharers) sharer.onAlive();
+    for (const subscriber of this.subscribers) subscriber.onAlive();
   }
 
   private check(): void {
     const now = performance.now();
-    if (now - this.lastAliveAt > STALE_AFTER_MS) for (const sharer of this.sharers) sharer.onSilence();
+    if (now - this.lastAliveAt > STALE_AFTER_MS) for (const subscriber of this.subscribers) subscriber.onSilence();
     if (this.isPinging || now < this.nextPingAt) return;
     this.isPinging = true;
     this.stream

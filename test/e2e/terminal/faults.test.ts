@@ -152,16 +152,20 @@ test("two tabs of an account show the same, and one that signs out leaves the ot
 
 test("a page whose channels were refused comes back by itself", options, async () => {
   for (const isFirst of [true, false]) {
-    let refusals = 0;
+    let refused: string | null = null;
+    let isAccepted = false;
     proxy.toPage = (message) => {
-      const { op, id } = JSON.parse(message);
-      const isMeant = op === "subscribed" && message.includes('"orderbook"') === isFirst;
-      if (!isMeant || refusals > 0) return message;
-      refusals++;
+      const { op, id, channels } = JSON.parse(message);
+      if (op !== "subscribed" || message.includes('"orderbook"') !== isFirst) return message;
+      if (refused !== null) {
+        isAccepted ||= message.includes(refused);
+        return message;
+      }
+      refused = JSON.stringify(channels[0]);
       return JSON.stringify({ op: "error", id, code: "BAD_VALUE", message: "refused", retryable: false });
     };
     const { page } = await Tab.open(browser, proxy.url);
-    await until("the refusal", () => refusals === 1);
+    await until("the channels to be accepted", () => isAccepted);
     await shows(light(page, "Live"));
     await shows(book(page).getByText("✓ verified"));
     proxy.heal();
