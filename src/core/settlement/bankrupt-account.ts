@@ -44,8 +44,7 @@ export function maintenanceSurplus(state: SymbolState, row: number): Quanta {
   if (n[row + SIZE] === 0) return 0;
   if (state.isIsolated(row)) return isolatedEquity(state, row) - positionMaintenance(state, row);
   const account = n[row + ACCOUNT];
-  const surplus = state.marginTable.equityAfterFence(account) - state.marginTable.maintenance(account);
-  return account === INSURANCE_ACCOUNT ? Math.min(surplus, fundSurplus(state, row)) : surplus;
+  return state.marginTable.equityAfterFence(account) - state.marginTable.maintenance(account);
 }
 
 /**

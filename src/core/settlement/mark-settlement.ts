@@ -1,4 +1,4 @@
-import { NONE, SIZE } from "../base/columns.ts";
+import { ACCOUNT, NONE, SIZE, UPDATED_AT } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT } from "../base/enums.ts";
 import { PPM, type PriceTicks, type TimeMs } from "../base/units.ts";
 import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
@@ -70,18 +70,23 @@ export class MarkSettlement implements LossSettlement {
     if (mustCheckLongs || mustCheckShorts) this.check(mustCheckLongs, mustCheckShorts);
     this.lookAtWeak(state);
     const fund = state.positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE) this.look(state, fund);
+    if (fund !== NONE) this.lookAtFund(state, fund);
     // A check of few positions ends here. So other threads see the account at this mark from the price's sequence on.
     if (this.nextOpen !== NONE) this.checkSome(state);
   }
 
-  /** After recovery, which may have ended in the middle of a settlement: all accounts are looked at. */
+  /**
+   * After recovery, which may have ended in the middle of a settlement: all accounts are looked at. Positions that the fund has
+   * taken over since the price have not lost by its step.
+   */
   beginAfterRecovery(state: SymbolState): void {
     this.fromTime = state.markTime;
     const from = state.markBeforeTicks === 0 ? state.markTicks : state.markBeforeTicks;
     this.highTicks = Math.max(from, state.markTicks);
     this.lowTicks = Math.min(from, state.markTicks);
     if (state.positions.open.length > 0) this.check(true, true);
+    const fund = state.positions.find(INSURANCE_ACCOUNT);
+    if (fund !== NONE && state.positions.numbers[fund + UPDATED_AT] < state.markTime) this.lookAtFund(state, fund);
   }
 
   /** While true, the symbol decides no command: call settle() first. */
@@ -184,8 +189,15 @@ export class MarkSettlement implements LossSettlement {
     this.checksShorts = false;
   }
 
+  /** With each price, and at no other time: what the fund takes over after that has not lost by the step. */
+  private lookAtFund(state: SymbolState, row: number): void {
+    state.contributions.refreshMark(row);
+    if (mayBeBankrupt(state, row)) this.suspect(state, row);
+  }
+
   private look(state: SymbolState, row: number): void {
     state.contributions.refreshMark(row);
+    if (state.positions.numbers[row + ACCOUNT] === INSURANCE_ACCOUNT) return;
     const surplus = maintenanceSurplus(state, row);
     if (surplus >= 0) {
       if (this.weak.size > 0) this.weak.delete(row);

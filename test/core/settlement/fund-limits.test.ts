@@ -64,6 +64,35 @@ for (const sign of [1, -1])
     assert.equal(market.usdc(winner), 1_000_000 + 3 * 140 - 40);
   });
 
+for (const sign of [1, -1])
+  test(`a start does not close for the old step what the fund has taken over in it: ${sign > 0 ? "longs" : "shorts"}`, () => {
+    const { market, winner } = losers(1, 10_000, sign);
+    market.time += 1000;
+    fall(market, sign, 1400);
+    assert.deepEqual([market.size(A, INSURANCE_ACCOUNT), market.usdc(INSURANCE_ACCOUNT)], [sign * 1000, 10_000 - 40]);
+    const again = FineMarket.recover(market, market.log.length);
+    again.settleMark(A);
+    assert.deepEqual(transfersIn(again.finish(A)), []);
+    assert.equal(again.usdc(INSURANCE_ACCOUNT), market.usdc(INSURANCE_ACCOUNT));
+    assert.equal(again.usdc(winner), market.usdc(winner));
+    assert.equal(again.audit(A).digest, market.audit(A).digest);
+  });
+
+test("a start settles a step against the fund's position that no settlement has reached yet", () => {
+  const { market } = losers(1, 10_000);
+  fall(market, 1, 1400);
+  market.time += 1000;
+  market.price(A, MARK - 3000);
+  const again = FineMarket.recover(market, market.log.length);
+  const transfers = transfersIn([...again.settleMark(A), ...again.finish(A)]);
+  assert.deepEqual(
+    transfers.map(({ accountId }) => accountId),
+    [INSURANCE_ACCOUNT],
+  );
+  // The takeover has cost 40. The step costs nothing, since the position stood at a loss before.
+  assert.equal(again.usdc(INSURANCE_ACCOUNT), 10_000 - 40);
+});
+
 test("another hour brings another allowance, from what the fund has then", () => {
   const { market, winner } = losers(3, 10_000);
   fall(market, 1, 1400);

@@ -175,7 +175,8 @@ function runJumps(seed: number, isInParts: boolean, seen: Record<string, number>
       markets.seen.jumps++;
     }
     if (isInParts && step % CHECKED_EVERY_STEPS !== 0) continue;
-    markets.finish();
+    const rest = markets.finish();
+    if (!isInParts) watch.check(rest, 0);
     const { depositedQuanta, withdrawnQuanta } = markets.ledger.state;
     watch.checkSum(String(depositedQuanta - withdrawnQuanta));
   }
