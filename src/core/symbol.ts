@@ -140,6 +140,7 @@ export class SymbolActor implements Actor {
   decide(message: Message, transaction: Transaction): void {
     assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
     this.state.time = transaction.time;
+    if (!this.settlement.isPending) this.state.contributions.settleGains();
     const { markTicks, markTime } = this.state;
     this.decideItem(message, transaction);
     if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);
@@ -302,7 +303,9 @@ export class SymbolActor implements Actor {
 
   /** A part of the sweep, but no gain is used before the losses at the same mark are settled. */
   private sweep(): void {
-    if (!this.settlement.isPending) this.settlement.runBackground(this.state);
+    if (this.settlement.isPending) return;
+    this.state.contributions.settleGains();
+    this.settlement.runBackground(this.state);
   }
 
   /** Ends the transaction, too. Nothing fires while overdue orders are still open. */

@@ -49,6 +49,8 @@ interface MakerBudget {
   settledQuanta: Quanta;
   /** The unrealised gain of the position: closing settles it. */
   gainQuanta: Quanta;
+  /** The part of it that the margin table does not have yet: closing at a worse price than the mark gives that up first. */
+  heldQuanta: Quanta;
 }
 
 /**
@@ -102,16 +104,16 @@ export class MakerSolvency {
     const { instrument, markTicks } = state;
     const perTick = lots * instrument.quantaPerTickLot;
     const loss = (takerSide === BUY ? markTicks - price : price - markTicks) * perTick;
-    const cost = loss + mulDivCeil(price * perTick, instrument.makerFeePpm, PPM);
     const budget = this.budgetFor(state, row);
     const sizeLots = budget.sizeLots + (takerSide === BUY ? -lots : lots);
     const closes = Math.abs(sizeLots) < Math.abs(budget.sizeLots) && sizeLots * budget.sizeLots >= 0;
+    const part = (quanta: Quanta): Quanta => (closes ? proportion(quanta, lots, Math.abs(budget.sizeLots)) : 0);
+    const held = part(budget.heldQuanta);
+    const cost = loss - held + mulDivCeil(price * perTick, instrument.makerFeePpm, PPM);
     const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
-    const limit = closes
-      ? proportion(budget.toCloseQuanta, lots, Math.abs(budget.sizeLots))
-      : budget.toOpenQuanta - maintenanceMargin(instrument, notional);
+    const limit = closes ? part(budget.toCloseQuanta) : budget.toOpenQuanta - maintenanceMargin(instrument, notional);
     if (cost > limit) return false;
-    const gain = closes ? proportion(budget.gainQuanta, lots, Math.abs(budget.sizeLots)) : 0;
+    const gain = part(budget.gainQuanta);
     if (loss > 0 && loss > budget.settledQuanta + gain) return false;
     if (this.spends && cost > 0 && !spend(state, row, cost)) return false;
     budget.sizeLots = sizeLots;
@@ -119,6 +121,7 @@ export class MakerSolvency {
     budget.toOpenQuanta -= cost;
     budget.settledQuanta += gain - Math.max(0, loss);
     budget.gainQuanta -= gain;
+    budget.heldQuanta -= held;
     return true;
   }
 
@@ -159,6 +162,7 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
     toOpenQuanta: toCloseQuanta + spare,
     settledQuanta: Number.POSITIVE_INFINITY,
     gainQuanta: 0,
+    heldQuanta: 0,
   };
 }
 
@@ -185,5 +189,6 @@ function crossBudget(state: SymbolState, row: number): MakerBudget {
     toOpenQuanta: equity - kept,
     settledQuanta: settledMoney(state, row),
     gainQuanta: positionGain(state, row),
+    heldQuanta: state.contributions.heldGain(row),
   };
 }

@@ -101,7 +101,8 @@ function spendable(state: SymbolState, row: number, lossQuanta: Quanta): Quanta 
   const account = state.positions.numbers[row + ACCOUNT];
   state.contributions.refresh(row);
   state.marginTable.useDeferred();
-  const { equity } = state.marginTable.consistent(account);
+  // A step back towards the mark before it is a gain, and its own account is not closed for it.
+  const equity = state.marginTable.consistent(account).equity + state.contributions.heldGain(row);
   if (account !== INSURANCE_ACCOUNT) return equity;
   const gain = fundGain(state, row);
   const lossBefore = Math.min(0, gain + lossQuanta);

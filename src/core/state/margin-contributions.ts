@@ -35,13 +35,38 @@ export class MarginContributions {
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   /** The additional margin that the table has of each row. In a calm market it has none. */
   private readonly additional = new Map<number, Quanta>();
+  /** The last mark that is settled; 0 = this process settles none. */
+  private settledTicks: PriceTicks = 0;
 
   constructor(state: ContributionSource) {
     this.state = state;
   }
 
+  /**
+   * The mark is settled. The next one brings losses into the margin table at once, and gains only when this is called again:
+   * its losers may be closed against its winners, and a winner that has used the gain for a loss in another symbol would be
+   * left below zero.
+   */
+  settleGains(): void {
+    this.settledTicks = this.state.markTicks;
+  }
+
+  /** The gain of the row from the step that is being settled, in quanta. It does not count yet. */
+  heldGain(at: number): Quanta {
+    const { positions, markTicks, instrument } = this.state;
+    return positions.numbers[at + SIZE] * (markTicks - this.countedTicks(at)) * instrument.quantaPerTickLot;
+  }
+
+  /** The mark, or the one before it for a row that gains by a step that is being settled. */
+  private countedTicks(at: number): PriceTicks {
+    const { settledTicks } = this;
+    const { markTicks, positions } = this.state;
+    if (settledTicks === markTicks || settledTicks === 0) return markTicks;
+    return positions.numbers[at + SIZE] > 0 === markTicks > settledTicks ? settledTicks : markTicks;
+  }
+
   /** A row's contribution now, or at another mark. The next call overwrites the object that it returns. */
-  of(at: number, markTicks: PriceTicks = this.state.markTicks): Contribution {
+  of(at: number, markTicks: PriceTicks = this.countedTicks(at)): Contribution {
     const { state, scratch } = this;
     const { numbers } = state.positions;
     contribution(state.instrument, numbers, at, markTicks, scratch);
@@ -64,7 +89,7 @@ export class MarginContributions {
     const row = state.positions.numbers;
     const isIsolated = row[at + MARGIN_MODE] === ISOLATED;
     state.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.of(at), isLogged, isIsolated);
-    row[at + CONTRIBUTED_MARK] = state.markTicks;
+    row[at + CONTRIBUTED_MARK] = this.countedTicks(at);
     this.refreshAdditional(at);
   }
 
@@ -140,9 +165,8 @@ export class MarginContributions {
 
   /** The row holds a position whose contribution is from an older mark: see MarkSettlement. */
   isStale(at: number): boolean {
-    const { positions, markTicks } = this.state;
-    const n = positions.numbers;
-    return n[at + SIZE] !== 0 && n[at + CONTRIBUTED_MARK] !== markTicks;
+    const n = this.state.positions.numbers;
+    return n[at + SIZE] !== 0 && n[at + CONTRIBUTED_MARK] !== this.countedTicks(at);
   }
 
   /** Brings a stale row to the mark. It counts as logged if only a mark of an earlier transaction has made it stale. */

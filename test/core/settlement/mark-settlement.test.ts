@@ -334,6 +334,48 @@ test("a gain that another symbol's mark has brought counts, a loss of it does no
   assert.deepEqual([market.usdc(winnerA), market.usdc(winnerB)], [9800, 10_500]);
 });
 
+/**
+ * The middle account is long in B and, the other way than the loser, short in A. It is below its maintenance margin of 100 by
+ * a fall of B, and A's scan has seen that.
+ */
+function weakBetween() {
+  const market = FineMarket.open();
+  const [middle, loser, winnerB] = [market.open(210), market.open(105), market.open(10_000)];
+  market.deal(A, middle, loser, 1000);
+  market.deal(B, winnerB, middle, 1000);
+  for (let ticks = 240; ticks <= 1200; ticks += 240) {
+    market.price(B, MARK - ticks);
+    market.finish(B);
+  }
+  market.carryOut(A, make(Tick));
+  assert.deepEqual([market.usdc(middle), market.size(A, middle), market.size(B, middle)], [90, -1000, 1000]);
+  return { market, middle, loser, winnerB };
+}
+
+test("a gain does not pay for losses of another symbol before its own step is settled", () => {
+  const { market, middle, loser, winnerB } = weakBetween();
+  market.price(A, MARK - 3000); // 300, of which the loser has 105
+  market.price(B, MARK - 3200); // 200 more lost
+  assert.deepEqual([market.symbol(A).isSettlingMark, market.symbol(B).isSettlingMark], [true, true]);
+  market.settleMark(B);
+  market.finish(B);
+  assert.deepEqual([market.usdc(middle), market.size(B, middle), market.usdc(winnerB)], [0, 0, 10_210]);
+  market.settleMark(A);
+  market.finish(A);
+  assert.deepEqual([market.usdc(middle), market.usdc(loser), market.size(A, loser)], [105, 0, 0]);
+  for (const actorId of [LEDGER, A, B]) assert.deepEqual(market.audit(actorId).faults, []);
+});
+
+test("a gain pays for losses of another symbol from the moment on in which its own step is settled", () => {
+  const { market, middle, winnerB } = weakBetween();
+  market.price(A, MARK - 1000); // 100, which the loser can pay
+  market.finish(A);
+  market.price(B, MARK - 3000); // 180 more lost
+  market.settleMark(B);
+  market.finish(B);
+  assert.deepEqual([market.usdc(middle), market.usdc(winnerB)], [10, 10_300]);
+});
+
 /** Below its maintenance margin of 100, in a scan of A; then a small step of B takes it to −4. B has found, not settled it. */
 function bankruptByTheOther() {
   const both = inBoth(200);
