@@ -1,6 +1,6 @@
 import { SIZE } from "../../src/core/base/columns.ts";
 import { INSURANCE_ACCOUNT } from "../../src/core/base/enums.ts";
-import type { TracedRows } from "../../src/core/liquidation/position-transfer.ts";
+import type { TracedCounterparties } from "../../src/core/liquidation/position-transfer.ts";
 import { SetIndexPrice, Tick } from "../../src/core/protocol/commands.ts";
 import type { Instrument } from "../../src/core/protocol/instrument.ts";
 import type { SymbolState } from "../../src/core/state/symbol-state.ts";
@@ -24,7 +24,7 @@ const LONG_SILENCE_SLOTS = 10_000 / SLOT_MS;
 /** The private parts of a symbol and its settlement that mutants change. */
 interface Settlement {
   begin: Begin;
-  traced: (...all: unknown[]) => TracedRows;
+  traced: (...all: unknown[]) => TracedCounterparties | undefined;
   suspect: (state: SymbolState, row: number) => boolean;
   lookAtWeak: (state: SymbolState) => void;
   putTakersFirst: (state: SymbolState) => void;
@@ -100,7 +100,7 @@ export const MUTANTS: Record<string, Mutant> = {
   },
   "bankrupt accounts are not settled against those who traded with them": {
     symbol(symbol) {
-      settlementOf(symbol).traced = () => ({ counted: new Map(), rows: [], lots: [], next: 0 });
+      settlementOf(symbol).traced = () => undefined;
     },
   },
   "bankrupt accounts that traded lately are settled no earlier than others": {

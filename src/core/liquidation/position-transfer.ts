@@ -18,12 +18,14 @@ const transferred = blank(PositionTransferred);
 /** How many positions of the other side one step may close. */
 const COUNTERPARTIES_PER_STEP = 50;
 
-/** Rows to close against before all others, in this order, and the most lots of each. Those before `next` are done. */
-export interface TracedRows {
-  /** The lots of bankrupt rows that may still be closed against `rows`: those that each of them took lately. */
-  readonly counted: Map<number, QuantityLots>;
+/** A bankrupt row's counterparties, in the order in which it is closed against them. */
+export interface TracedCounterparties {
+  /** The lots that the bankrupt row may still be closed against them: those that it took lately. */
+  countedLots: QuantityLots;
   readonly rows: readonly number[];
+  /** The lots of the count that each of the rows keeps. */
   readonly lots: QuantityLots[];
+  /** Those before it are done. */
   next: number;
 }
 
@@ -36,7 +38,7 @@ interface Remainder {
 /**
  * Transfers `lots` of a row's position at the bankruptcy price, in this order:
  *
- *     1. against the accounts that the position was taken from lately (`first`): no more lots than the row took lately;
+ *     1. against the accounts that the position was taken from lately (`traced`): no more lots than the row took lately;
  *     2. to the insurance fund, within its limits;
  *     3. against positions of the other side by rank (auto-deleveraging).
  *
@@ -52,14 +54,14 @@ export function transferPosition(
   row: number,
   lots: QuantityLots,
   equityShare: Quanta,
-  first?: TracedRows,
+  traced?: TracedCounterparties,
 ): boolean {
   const { positions, marginTable, instrument, markTicks } = state;
   const isLong = positions.numbers[row + SIZE] > 0;
   const value = lots * markTicks * instrument.quantaPerTickLot;
   // A long is sold below its value by its equity, a short bought back above it.
   const rest: Remainder = { lots, quanta: isLong ? value - equityShare : value + equityShare };
-  if (first !== undefined && !closeTraced(state, transaction, row, rest, first)) return false;
+  if (traced !== undefined && !closeTraced(state, transaction, row, rest, traced)) return false;
   if (rest.lots === 0) return true;
   if (row !== positions.find(INSURANCE_ACCOUNT)) {
     const fund = refreshFund(state);
@@ -101,23 +103,21 @@ function closeTraced(
   transaction: Transaction,
   row: number,
   rest: Remainder,
-  traced: TracedRows,
+  traced: TracedCounterparties,
 ): boolean {
-  const { counted, rows, lots } = traced;
-  let left = Math.min(rest.lots, counted.get(row) ?? 0);
-  while (left > 0 && traced.next < rows.length) {
+  const { rows, lots } = traced;
+  while (rest.lots > 0 && traced.countedLots > 0 && traced.next < rows.length) {
     if (state.progress.isHalfLong) return false;
     const at = traced.next;
     const before = rest.lots;
-    closeAgainst(state, transaction, row, rows[at], Math.min(left, lots[at]), rest);
+    closeAgainst(state, transaction, row, rows[at], Math.min(traced.countedLots, lots[at]), rest);
     const closed = before - rest.lots;
-    left -= closed;
     lots[at] -= closed;
-    counted.set(row, left);
+    traced.countedLots -= closed;
     // If lots of both are left, it holds nothing on the other side any more, and is not met again.
-    if (lots[at] === 0 || left > 0) traced.next++;
+    if (lots[at] === 0 || (rest.lots > 0 && traced.countedLots > 0)) traced.next++;
   }
-  counted.delete(row);
+  traced.countedLots = 0;
   return true;
 }
 

@@ -4,7 +4,7 @@ import { type PriceTicks, proportion, type Quanta, type QuantityLots } from "../
 import { bankruptcyTicks } from "../liquidation/close-plan.ts";
 import type { DeleveragingQueue } from "../liquidation/deleveraging.ts";
 import { closeInBook } from "../liquidation/house-order.ts";
-import { type TracedRows, transferPosition } from "../liquidation/position-transfer.ts";
+import { type TracedCounterparties, transferPosition } from "../liquidation/position-transfer.ts";
 import { fundAllowance } from "../margin/deficit.ts";
 import { owedFunding, payFunding } from "../margin/funding-payment.ts";
 import { isolatedEquity } from "../margin/isolated.ts";
@@ -60,7 +60,7 @@ export function settleBankrupt(
   queue: DeleveragingQueue,
   row: number,
   worstTicks: PriceTicks,
-  traced: TracedRows,
+  traced: TracedCounterparties | undefined,
 ): SettlementOutcome {
   const { positions } = state;
   const n = positions.numbers;
@@ -81,7 +81,7 @@ export function settleBankrupt(
   // and the other side pays only what is left. An isolated position returns what better prices bring.
   if (!isIsolated && restLots > 0 && restLots < lots) return STEPPED;
   // First the lots that count against others. The rest of the position waits until that is done for all accounts.
-  const nextLots = Math.min(restLots, traced.counted.get(row) ?? restLots);
+  const nextLots = Math.min(restLots, traced?.countedLots || restLots);
   const nextShare = proportion(equityShare, nextLots, lots);
   const isTransferable =
     restLots === 0 || transferPosition(state, transaction, queue, row, nextLots, nextShare, traced);

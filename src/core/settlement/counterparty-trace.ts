@@ -1,5 +1,6 @@
 import { SIZE } from "../base/columns.ts";
 import type { QuantityLots, TimeMs } from "../base/units.ts";
+import type { TracedCounterparties } from "../liquidation/position-transfer.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /** Lots that a row took from another one: its counterparty in a trade. */
@@ -16,22 +17,21 @@ interface Flow {
   netLots: QuantityLots;
 }
 
-/** The result of traceCounterparties(): lots by row of positions. */
-export interface Trace {
-  /** The lots of each bankrupt row that count against others. */
-  readonly counted: Map<number, QuantityLots>;
-  /** The lots that each counterparty keeps of these counts. */
-  readonly kept: Map<number, QuantityLots>;
+/** The lots of a bankrupt row on their way, by the row where they wait. */
+interface Count {
+  readonly row: number;
+  readonly lots: QuantityLots;
+  readonly waiting: Map<number, QuantityLots>;
 }
 
 /**
  * For each trade so many counts are passed on at most: trades in a circle would pass one on for ever. A coalition must not use
  * that up with circles of single lots while its large count is on its way through a chain. An account passes on one count at a
- * time. So with the least number a hundred accounts need a chain of a thousand trades of the whole position, and pay fees for each.
- * So many passes take some hundredths of a second.
+ * time. So with half of the least number a hundred accounts need a chain of 700 trades of the whole position, and pay fees for
+ * each. A hundred thousand passes take some hundredths of a second.
  */
 const PASSES_PER_TRADE = 4;
-const LEAST_PASSES = 100_000;
+const LEAST_PASSES = 200_000;
 
 /**
  * From whom bankrupt accounts of one side took their positions since `since`, the latest trades first.
@@ -41,43 +41,72 @@ const LEAST_PASSES = 100_000;
  * market maker in between is not charged, and neither side can put a count on others by a round trip. An account that traded
  * with nobody in this chain is never charged.
  *
+ * Each bankrupt account has counterparties of its own, and the largest comes first. It may use half of the passes that are
+ * left, so many small ones do not use up those of a large one.
+ *
  * A bankrupt account cannot pay. It passes counts on like the others, and its own part falls on nobody here.
  *
  * Two accounts of one owner that know the next price gain nothing by it: the one that wins is settled against the one that
- * cannot pay. `isLong`: the bankrupt accounts are long.
+ * cannot pay. `isLong`: the bankrupt accounts are long. Returns those of them that took lots.
  */
 export function traceCounterparties(
   state: SymbolState,
   bankruptRows: ReadonlyMap<number, unknown>,
   isLong: boolean,
   since: TimeMs,
-): Trace {
-  const flows = new Map<number, Flow>();
-  const flowOf = (row: number): Flow => {
-    let flow = flows.get(row);
+): Map<number, TracedCounterparties> {
+  const flows = new Flows(state, isLong, since);
+  const counts: Count[] = [];
+  for (const row of bankruptRows.keys()) {
+    const sizeLots = state.positions.numbers[row + SIZE];
+    const lots = Math.min(isLong ? sizeLots : -sizeLots, flows.of(row).netLots);
+    if (lots <= 0) continue;
+    const waiting = new Map<number, QuantityLots>();
+    flows.pass(row, lots, waiting);
+    counts.push({ row, lots, waiting });
+  }
+  counts.sort((a, b) => b.lots - a.lots);
+  const traced = new Map<number, TracedCounterparties>();
+  for (const { row, lots, waiting } of counts) {
+    const kept = flows.follow(waiting);
+    for (const bankrupt of bankruptRows.keys()) kept.delete(bankrupt);
+    traced.set(row, { countedLots: lots, rows: [...kept.keys()], lots: [...kept.values()], next: 0 });
+  }
+  return traced;
+}
+
+/** The trades of all rows, which counts use up on their way. */
+class Flows {
+  private readonly flows = new Map<number, Flow>();
+  private passesLeft: number;
+
+  constructor(state: SymbolState, isLong: boolean, since: TimeMs) {
+    let trades = 0;
+    state.recentFills.eachSince(since, (buyerRow, sellerRow, lots) => {
+      const giver = isLong ? sellerRow : buyerRow;
+      const taker = this.of(isLong ? buyerRow : sellerRow);
+      trades++;
+      taker.takings.push({ giver, lots });
+      taker.netLots += lots;
+      this.of(giver).netLots -= lots;
+    });
+    this.passesLeft = Math.max(LEAST_PASSES, trades * PASSES_PER_TRADE);
+  }
+
+  of(row: number): Flow {
+    let flow = this.flows.get(row);
     if (flow === undefined) {
       flow = { takings: [], netLots: 0 };
-      flows.set(row, flow);
+      this.flows.set(row, flow);
     }
     return flow;
-  };
-  let trades = 0;
-  state.recentFills.eachSince(since, (buyerRow, sellerRow, lots) => {
-    const giver = isLong ? sellerRow : buyerRow;
-    const taker = flowOf(isLong ? buyerRow : sellerRow);
-    trades++;
-    taker.takings.push({ giver, lots });
-    taker.netLots += lots;
-    flowOf(giver).netLots -= lots;
-  });
-  let passesLeft = Math.max(LEAST_PASSES, trades * PASSES_PER_TRADE);
-  const counted = new Map<number, QuantityLots>();
-  const kept = new Map<number, QuantityLots>();
-  const waiting = new Map<number, QuantityLots>();
-  /** Passes up to `lots` on to those from whom the row took them last. Returns what is left. */
-  const pass = ({ takings }: Flow, lots: QuantityLots): QuantityLots => {
+  }
+
+  /** Passes up to `lots` on to those from whom the row took them last: they wait there. Returns what is left. */
+  pass(row: number, lots: QuantityLots, waiting: Map<number, QuantityLots>): QuantityLots {
+    const { takings } = this.of(row);
     let left = lots;
-    for (; left > 0 && takings.length > 0 && passesLeft > 0; passesLeft--) {
+    for (; left > 0 && takings.length > 0 && this.passesLeft > 0; this.passesLeft--) {
       const latest = takings[takings.length - 1];
       const passed = Math.min(left, latest.lots);
       waiting.set(latest.giver, (waiting.get(latest.giver) ?? 0) + passed);
@@ -86,25 +115,26 @@ export function traceCounterparties(
       if (latest.lots === 0) takings.pop();
     }
     return left;
-  };
-  for (const row of bankruptRows.keys()) {
-    const flow = flows.get(row);
-    const sizeLots = state.positions.numbers[row + SIZE];
-    if (flow === undefined) continue;
-    const lots = Math.min(isLong ? sizeLots : -sizeLots, flow.netLots);
-    if (lots <= 0) continue;
-    pass(flow, lots);
-    counted.set(row, lots);
   }
-  // First in, first out: a count that goes round in a circle moves by one trade while each other one does, too. Counts that
-  // are set here come last, also those of a row that was here before.
-  for (const [row, lots] of waiting) {
-    waiting.delete(row);
-    const flow = flowOf(row);
-    const sold = Math.min(lots, Math.max(0, -flow.netLots));
-    flow.netLots += sold;
-    const keptLots = sold + pass(flow, lots - sold);
-    if (keptLots > 0 && !bankruptRows.has(row)) kept.set(row, (kept.get(row) ?? 0) + keptLots);
+
+  /**
+   * Passes a count on until each lot has found the row that keeps it. First in, first out: a part of it that goes round in a
+   * circle moves by one trade while each other part does, too. Parts that are set here come last, also those of a row that was
+   * here before. Returns the lots that each row keeps.
+   */
+  follow(waiting: Map<number, QuantityLots>): Map<number, QuantityLots> {
+    const kept = new Map<number, QuantityLots>();
+    const passesForOthers = Math.floor(this.passesLeft / 2);
+    this.passesLeft -= passesForOthers;
+    for (const [row, lots] of waiting) {
+      waiting.delete(row);
+      const flow = this.of(row);
+      const sold = Math.min(lots, Math.max(0, -flow.netLots));
+      flow.netLots += sold;
+      const keptLots = sold + this.pass(row, lots - sold, waiting);
+      if (keptLots > 0) kept.set(row, (kept.get(row) ?? 0) + keptLots);
+    }
+    this.passesLeft += passesForOthers;
+    return kept;
   }
-  return { counted, kept };
 }

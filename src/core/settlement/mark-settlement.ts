@@ -3,7 +3,7 @@ import { INSURANCE_ACCOUNT } from "../base/enums.ts";
 import { PPM, type PriceTicks, type TimeMs } from "../base/units.ts";
 import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
 import type { LossSettlement } from "../liquidation/liquidation.ts";
-import type { TracedRows } from "../liquidation/position-transfer.ts";
+import type { TracedCounterparties } from "../liquidation/position-transfer.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { TRACED_MS } from "../state/recent-fills.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -47,7 +47,7 @@ export class MarkSettlement implements LossSettlement {
   /** Rows that may be bankrupt, each with the worst price for the other side at which it may be closed. */
   private readonly suspects = new Map<number, PriceTicks>();
   /** Of this settlement, for bankrupt longs and shorts: see traceCounterparties(). */
-  private readonly tracedBySide: (TracedRows | null)[] = [null, null];
+  private readonly tracedBySide: (ReadonlyMap<number, TracedCounterparties> | null)[] = [null, null];
   private readonly queue = new DeleveragingQueue();
 
   /** The mark has moved away from `fromTicks`, which it had since `fromTime`. */
@@ -126,11 +126,11 @@ export class MarkSettlement implements LossSettlement {
     let hasMoved = false;
     for (const [row, worstTicks] of this.suspects) {
       const traced = this.traced(state, row, transaction);
-      const isCounted = traced.counted.has(row);
+      const isCounted = traced !== undefined && traced.countedLots > 0;
       const outcome = settleBankrupt(state, transaction, this.queue, row, worstTicks, traced);
       if (outcome !== BUSY) hasMoved = true;
       if (outcome === SETTLED) this.suspects.delete(row);
-      else if (isCounted && !traced.counted.has(row)) this.putLast(row, worstTicks);
+      else if (isCounted && traced.countedLots === 0) this.putLast(row, worstTicks);
       if (state.progress.isHalfLong) break;
     }
     if (this.suspects.size === 0) this.tracedBySide.fill(null);
@@ -217,7 +217,7 @@ export class MarkSettlement implements LossSettlement {
    */
   private putTakersFirst(state: SymbolState, transaction: Transaction): void {
     for (const [row, worstTicks] of [...this.suspects])
-      if (!this.traced(state, row, transaction).counted.has(row)) this.putLast(row, worstTicks);
+      if (this.traced(state, row, transaction) === undefined) this.putLast(row, worstTicks);
   }
 
   private putLast(row: number, worstTicks: PriceTicks): void {
@@ -225,14 +225,12 @@ export class MarkSettlement implements LossSettlement {
     this.suspects.set(row, worstTicks);
   }
 
-  private traced(state: SymbolState, row: number, { time }: Transaction): TracedRows {
+  /** The row's counterparties in trades; undefined = it took nothing lately. */
+  private traced(state: SymbolState, row: number, { time }: Transaction): TracedCounterparties | undefined {
     const isLong = state.positions.numbers[row + SIZE] > 0;
     const side = isLong ? 0 : 1;
-    const known = this.tracedBySide[side];
-    if (known !== null) return known;
-    const { counted, kept } = traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
-    const traced = { counted, rows: [...kept.keys()], lots: [...kept.values()], next: 0 };
-    this.tracedBySide[side] = traced;
-    return traced;
+    const known = this.tracedBySide[side] ?? traceCounterparties(state, this.suspects, isLong, this.tracedSince(time));
+    this.tracedBySide[side] = known;
+    return known.get(row);
   }
 }

@@ -40,7 +40,10 @@ function trace(trades: readonly Trade[], setting: Setting = {}): [number, number
     });
     for (const row of bankrupt) state.positions.numbers[row + SIZE] = isLong ? held(row) : -held(row);
     const bankruptRows = new Map(bankrupt.map((row) => [row, 0]));
-    return [...traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS).kept].sort(([a], [b]) => a - b);
+    const kept = new Map<number, number>();
+    for (const { rows, lots } of traceCounterparties(state, bankruptRows, isLong, now - TRACED_MS).values())
+      for (const [i, row] of rows.entries()) kept.set(row, (kept.get(row) ?? 0) + lots[i]);
+    return [...kept].sort(([a], [b]) => a - b);
   });
   assert.deepEqual(shorts, longs, "both sides are alike");
   return longs as [number, number][];
@@ -254,6 +257,38 @@ test("bankrupt accounts are not charged: they pass counts on like others, and wh
       [CAROL, 3],
     ],
   );
+});
+
+test("each bankrupt account has its own counterparties, and the largest one is first where two took lots of the same account", () => {
+  const state = new SymbolState(instrument(PLAIN), MarginTable.allocate(8));
+  const trades: Trade[] = [
+    [WINNER, DAVE, 5],
+    [DAVE, LOSER, 5],
+    [CAROL, OTHER_LOSER, 9],
+    [ERIN, DAVE, 7],
+    [DAVE, OTHER_LOSER, 7],
+  ];
+  for (const [i, [seller, buyer, lots]] of trades.entries()) state.recentFills.add(START + i, i, buyer, seller, lots);
+  for (const row of [LOSER, OTHER_LOSER]) state.positions.numbers[row + SIZE] = bought(trades, row);
+  const traced = traceCounterparties(state, new Map([LOSER, OTHER_LOSER].map((row) => [row, 0])), true, START);
+  assert.deepEqual(traced.get(LOSER), { countedLots: 5, rows: [WINNER], lots: [5], next: 0 });
+  assert.deepEqual(traced.get(OTHER_LOSER), { countedLots: 16, rows: [CAROL, ERIN], lots: [9, 7], next: 0 });
+});
+
+test("many small counts in circles do not use up the passes of a large one", () => {
+  const circle = Array.from({ length: 60 }, (_, i) => 200_000 + 32 * i);
+  const small = circle.map((_, i) => 100 + 8 * i);
+  const chain = Array.from({ length: 30 }, (_, i) => 100_000 + 32 * i);
+  const { length } = circle;
+  const trades: Trade[] = [];
+  for (const [i, buyer] of chain.entries()) trades.push([i === 0 ? WINNER : chain[i - 1], buyer, 1000]);
+  const last = chain[chain.length - 1];
+  trades.push([last, LOSER, 1000 - length], [last, circle[0], length]);
+  for (const [i, seller] of circle.entries()) trades.push([seller, small[i], 1]);
+  for (const [i, seller] of circle.entries()) trades.push([seller, circle[(i + 1) % length], 10_000 - i]);
+  assert.ok([...circle, ...chain].every((row) => bought(trades, row) === 0));
+  const kept = new Map(trace(trades, { bankrupt: [...small, LOSER] })).get(WINNER) ?? 0;
+  assert.ok(kept >= 1000 - length, `${kept} of ${1000 - length}`);
 });
 
 test("a trade is traced for its time, and not longer", () => {

@@ -510,6 +510,32 @@ for (const sign of [1, -1])
     );
   });
 
+for (const sign of [1, -1])
+  test(`each of several bankrupt accounts is closed against those who traded with it: ${sign > 0 ? "longs" : "shorts"}`, () => {
+    const market = FineMarket.open();
+    const deal = (loser: number, winner: number): void =>
+      sign > 0 ? market.deal(A, winner, loser, 1000) : market.deal(A, loser, winner, 1000);
+    // The first two lack 200 of 300, and the other two 10.
+    const losers = [100, 290, 100, 290].map((usdc) => market.open(usdc));
+    const winners = losers.map(() => market.open(10_000));
+    const between = market.open(10_000);
+    for (const [i, loser] of losers.entries())
+      if (i % 2 === 1) deal(loser, winners[i] as number);
+      else
+        for (const [to, from] of [
+          [between, winners[i] as number],
+          [loser, between],
+        ] as const)
+          deal(to, from);
+    market.price(A, against(sign, 3000));
+    market.finish(A);
+    for (const loser of losers) assert.deepEqual([market.size(A, loser), market.usdc(loser)], [0, 0]);
+    assert.deepEqual(
+      winners.map((winner) => market.usdc(winner)),
+      [10_100, 10_290, 10_100, 10_290],
+    );
+  });
+
 test("a scan does not charge an old step for what another symbol has taken since", () => {
   const { market, loser, winnerA } = inBoth(200);
   market.price(A, MARK - 200);
