@@ -24,6 +24,8 @@ const DEFAULT_JUMP_PPM: RatePpm = PPM / 10;
 const DEFAULT_BREAKER_PPM: RatePpm = (15 * PPM) / 100;
 /** Of an asset that moves by 0.1 % in a second and by 0.8 % in a minute, in the worst minutes. */
 const DEFAULT_MOVE = "0.001";
+/** As Hyperliquid has it. */
+const DEFAULT_TRANSFER_MARGIN = "0.1";
 const DEFAULT_LARGEST_POSITIONS = 10;
 
 interface AgeBound {
@@ -38,7 +40,11 @@ interface AgeBound {
  * price that holds. Throws a ConfigError if a setting does not fit the leverage; it names the nearest that does.
  */
 export function makeSafe<T extends InstrumentConfig>(setting: T, bound: AgeBound): T {
-  const config = { ...setting, maxMovePerSecond: setting.maxMovePerSecond ?? DEFAULT_MOVE };
+  const config = {
+    ...setting,
+    maxMovePerSecond: setting.maxMovePerSecond ?? DEFAULT_MOVE,
+    transferMarginRate: setting.transferMarginRate ?? DEFAULT_TRANSFER_MARGIN,
+  };
   const instrument = compileInstrument(config);
   const safe = safeLimits(instrument);
   requireMargin(instrument, safe);

@@ -71,6 +71,7 @@ const InstrumentSetting = Type.Object(
     indexJumpLimit: Type.Optional(decimal()),
     breakerLimit: Type.Optional(decimal()),
     maxMovePerSecond: Type.Optional(decimal()),
+    transferMarginRate: Type.Optional(decimal()),
     openInterestCap: Type.Optional(decimal()),
     openInterestLowerCap: Type.Optional(decimal()),
     fundLossLimit: Type.Optional(decimal()),

@@ -109,7 +109,8 @@ export class MarginReservation {
     }
     const additional = needsMargin && !isIsolated ? this.additionalQuanta : 0;
     // Before it is checked, so that a withdrawal at the same moment leaves it.
-    if (additional > 0) state.contributions.setAdditional(row, additional);
+    if (additional > 0)
+      state.contributions.setAdditional(row, Math.max(additional, state.contributions.additionalOf(row)));
     if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED, additional, isIsolated)) {
       if (additional > 0) state.contributions.refreshAdditional(row);
       return { requiredQuanta, availableQuanta: marginTable.available(accountId) };

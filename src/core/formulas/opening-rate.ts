@@ -11,6 +11,7 @@ import {
 } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { initialMargin } from "./margin.ts";
+import { thinNotional, transferMargin } from "./transfer-margin.ts";
 
 /** The state of a symbol that the opening rate follows from. */
 export interface OpeningState {
@@ -89,6 +90,23 @@ export function additionalMargin(
   return Math.max(0, mulDivCeil(exposure, ratePpm, PPM) - initialMargin(instrument, exposure, row[at + LEVERAGE]));
 }
 
-/** The part of it that the rest of the account must hold: an isolated position has its own margin. */
-export const additionalCrossMargin: typeof additionalMargin = (instrument, row, at, markTicks, ratePpm) =>
-  row[at + MARGIN_MODE] === ISOLATED ? 0 : additionalMargin(instrument, row, at, markTicks, ratePpm);
+/**
+ * The margin beyond the initial margin, in quanta, that the account of a row must keep when money is taken out: at the opening
+ * rate, or the margin of transfers. An isolated position has its own margin.
+ */
+export function keptCrossMargin(
+  instrument: Instrument,
+  row: Float64Array,
+  at: number,
+  markTicks: PriceTicks,
+  ratePpm: RatePpm,
+): Quanta {
+  if (row[at + MARGIN_MODE] === ISOLATED) return 0;
+  const additional = additionalMargin(instrument, row, at, markTicks, ratePpm);
+  const notional = thinNotional(instrument, row, at, markTicks);
+  if (notional === 0) return additional;
+  return Math.max(
+    additional,
+    transferMargin(instrument, notional) - initialMargin(instrument, notional, row[at + LEVERAGE]),
+  );
+}

@@ -3,6 +3,7 @@ import { ACCOUNT, CASH, CONTRIBUTED, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MOD
 import { ISOLATED } from "../base/enums.ts";
 import { mulDivCeil, PPM, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import { openingRatePpm } from "../formulas/opening-rate.ts";
+import { transferMargin } from "../formulas/transfer-margin.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { IsolatedMarginSet } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -34,13 +35,12 @@ export function isolatedEquity(state: SymbolState, row: number): Quanta {
 }
 
 /**
- * The margin that may be taken out, in quanta: down to the margin of opening, with unrealised losses and without gains. May be
- * negative.
+ * The margin that may be taken out, in quanta: down to what must stay, with unrealised losses and without gains. May be negative.
  */
 export function removableMargin(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const wallet = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST] + owedFunding(state, row);
-  return Math.min(wallet, isolatedEquity(state, row)) - openingMargin(state, row);
+  return Math.min(wallet, isolatedEquity(state, row)) - keptMargin(state, row);
 }
 
 /** The equity of an isolated position beyond its initial margin. Without a position 0: its margin will be by its leverage. */
@@ -48,19 +48,19 @@ export function isolatedSurplus(state: SymbolState, row: number): Quanta {
   return state.isIsolated(row) ? Math.max(0, isolatedEquity(state, row) - positionInitial(state, row)) : 0;
 }
 
-/** The I with which a cross position becomes isolated: it covers the margin of opening, unrealised loss and owed funding. */
+/** The I with which a cross position becomes isolated: it covers what must stay with it, unrealised loss and owed funding. */
 export function marginToIsolate(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const owed = owedFunding(state, row);
-  return openingMargin(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
+  return keptMargin(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
 }
 
-/** The margin that opening the row's position would need now, in quanta. */
-function openingMargin(state: SymbolState, row: number): Quanta {
+/** The margin that must stay with the row's position, in quanta: what opening would need now, or the margin of transfers. */
+function keptMargin(state: SymbolState, row: number): Quanta {
   const { instrument, markTicks, positions } = state;
   const notionalQuanta = Math.abs(positions.numbers[row + SIZE]) * markTicks * instrument.quantaPerTickLot;
   const atRate = mulDivCeil(notionalQuanta, openingRatePpm(state, state.time, 0), PPM);
-  return Math.max(atRate, positionInitial(state, row));
+  return Math.max(atRate, transferMargin(instrument, notionalQuanta), positionInitial(state, row));
 }
 
 /** A fill of a row, just applied: signed lots, notional, fee, realised profit. */

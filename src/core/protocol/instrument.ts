@@ -51,6 +51,8 @@ export interface InstrumentConfig {
   breakerSeconds?: number;
   /** The largest move of the index that is plausible within a second, as a rate. Over t seconds it is √t times as much. */
   maxMovePerSecond?: string;
+  /** What must stay behind a position when money is taken out, as a rate of its notional. "0" = its initial margin. */
+  transferMarginRate?: string;
   /** With an older index price the symbol takes no new risk. Default: no bound but the server's. */
   maxIndexAgeSeconds?: number;
   /** The most open interest, in USDC of notional: orders that would pass it are refused. Default: none. */
@@ -122,6 +124,8 @@ export interface Instrument {
   breakerMs: number;
   /** 0 = not known. */
   movePpm: RatePpm;
+  /** See transferMargin(). */
+  transferMarginPpm: RatePpm;
   /** Infinity = no bound of the instrument's own. */
   maxIndexAgeMs: number;
   /** A younger index price asks for no more margin than the highest leverage does: see margin/opening-rate.ts. */
@@ -190,6 +194,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     breakerMs: (config.breakerSeconds ?? 60) * 1000,
     movePpm,
     freshMs: Math.floor(((riskTiers[0].initialMarginPpm - markLimitPpm) / movePpm) ** 2 * 1000),
+    transferMarginPpm: boundedPpm(config.transferMarginRate ?? "0", PPM, `${name}.transferMarginRate`),
     openInterestCapQuanta: interestLimit(config.openInterestCap, `${name}.openInterestCap`),
     openInterestLowerQuanta: interestLimit(config.openInterestLowerCap, `${name}.openInterestLowerCap`),
     maxIndexAgeMs: (config.maxIndexAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000,

@@ -4,7 +4,7 @@ import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, TimeMs } from "../base/units.ts";
 import { contribution } from "../formulas/margin.ts";
-import { additionalCrossMargin, type OpeningState, openingRatePpm } from "../formulas/opening-rate.ts";
+import { keptCrossMargin, type OpeningState, openingRatePpm } from "../formulas/opening-rate.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import type { DirtySet } from "./dirty-set.ts";
 import type { FundingState } from "./funding-state.ts";
@@ -33,7 +33,7 @@ interface ContributionSource extends OpeningState {
 export class MarginContributions {
   private readonly state: ContributionSource;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
-  /** The additional margin that the table has of each row. In a calm market it has none. */
+  /** The additional margin that the table has of each row. In a calm market only positions at a high leverage have some. */
   private readonly additional = new Map<number, Quanta>();
   /** The last mark that is settled; 0 = this process settles none. */
   private settledTicks: PriceTicks = 0;
@@ -106,13 +106,14 @@ export class MarginContributions {
     if (quanta !== 0) sums.addAdditional(row[at + ACCOUNT], quanta);
   }
 
-  /** Brings the row's additional margin to the opening rate of now, which rises and falls with time, too. */
+  /** Brings the row's additional margin to the mark and the opening rate of now, which rises and falls with time, too. */
   refreshAdditional(at: number): void {
     const { state } = this;
     const row = state.positions.numbers;
-    const ratePpm = row[at + ACCOUNT] === INSURANCE_ACCOUNT ? 0 : openingRatePpm(state, state.time, 0);
-    if (ratePpm === 0 && this.additional.size === 0) return;
-    this.setAdditional(at, additionalCrossMargin(state.instrument, row, at, state.markTicks, ratePpm));
+    if (row[at + ACCOUNT] === INSURANCE_ACCOUNT) return;
+    const ratePpm = openingRatePpm(state, state.time, 0);
+    const quanta = keptCrossMargin(state.instrument, row, at, state.markTicks, ratePpm);
+    if (quanta !== 0 || this.additional.size !== 0) this.setAdditional(at, quanta);
   }
 
   /**

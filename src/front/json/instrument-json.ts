@@ -107,6 +107,7 @@ function describeGuards(instrument: Instrument) {
     breakerMode: TRADING_STATUSES[instrument.breakerMode],
     breakerSeconds: instrument.breakerMs / 1000,
     maxMovePerSecond: rate(instrument.movePpm),
+    transferMarginRate: rate(instrument.transferMarginPpm),
     maxIndexAgeSeconds: Number.isFinite(maxIndexAgeMs) ? maxIndexAgeMs / 1000 : null,
     openInterestCap: notionalOrNull(openInterestCapQuanta),
     openInterestLowerCap: notionalOrNull(openInterestLowerQuanta),

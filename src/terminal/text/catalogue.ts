@@ -655,7 +655,7 @@ export const text = {
     withdrawable: "Withdrawable",
     additionalMargin: "Kept back",
     additionalMarginHint:
-      "A market that moves needs more margin for positions than their leverage. It can be taken out when the market is calm.",
+      "It stays behind open positions: a tenth of their size if their leverage is higher than 10, and more while the market moves.",
     max: "Max",
     withdrawHint: "The money leaves your balance at once. The Transfers table shows when it has been sent.",
     withdrawalRequested: "Withdrawal requested",

@@ -207,8 +207,9 @@ export const Balance = object(
     maintenanceMargin: DecimalOut("The margin that equity must stay above.", "26"),
     availableBalance: DecimalOut("The amount that new orders may bind: equity − initialMargin, at least 0.", "9362.5"),
     additionalMargin: DecimalOut(
-      "The margin that cross positions and their orders would need beyond initialMargin if they were opened now, by the " +
-        "openingMarginRate of each symbol. It is 0 in a calm market. New orders may use it, but it cannot be taken out.",
+      "The margin beyond initialMargin that must stay in the account when money is taken out. New orders may use it. In each " +
+        "symbol it is the larger of two amounts: what the cross position and its orders would need if they were opened now, by " +
+        "openingMarginRate, and what transferMarginRate asks for behind the position.",
       "0",
     ),
     withdrawable: DecimalOut(

@@ -249,6 +249,10 @@ export const Instrument = object(
       "Largest move of the index that counts as plausible within a second. Over t seconds it is √t times as much. 0: not set.",
       "0.0008",
     ),
+    transferMarginRate: DecimalOut(
+      "Share of the notional that must stay behind a position when money is taken out, if its initial margin is less.",
+      "0.1",
+    ),
     maxIndexAgeSeconds: nullable(
       Type.Number({ description: "With an older index price nothing takes new risk. Null: no bound.", examples: [6] }),
     ),

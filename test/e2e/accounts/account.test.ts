@@ -190,13 +190,13 @@ test("only free balance can be withdrawn, and unrealized profit cannot", async (
   await market.sell("1", "65000");
   await alice.buy("1", "65000");
   const { withdrawable } = await alice.balance();
-  assert.equal(withdrawable, "9317.5"); // 9967.5 − 650
+  assert.equal(withdrawable, "3467.5"); // 9967.5 − 6500: a tenth of the notional stays
   await operator.setIndex("BTC-PERP", "66000");
   const rich = await alice.balance();
-  // 10967.5 − 660 would be free, but the index has moved by 1.5385 %: 10967.5 − max(660 + 355.41, 1000).
-  assert.deepEqual([rich.availableBalance, rich.additionalMargin, rich.withdrawable], ["10307.5", "355.41", "9952.09"]);
-  await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("9952.090001"));
-  await alice.call(201, "POST", "/account/withdraw", withdraw("9952.09"));
+  // 10967.5 − 660 is free, but a tenth stays: 10967.5 − max(660 + 5940, 1000).
+  assert.deepEqual([rich.availableBalance, rich.additionalMargin, rich.withdrawable], ["10307.5", "5940", "4367.5"]);
+  await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("4367.500001"));
+  await alice.call(201, "POST", "/account/withdraw", withdraw("4367.5"));
   assert.equal((await alice.balance()).withdrawable, "0");
   await operator.soundAudit();
 });

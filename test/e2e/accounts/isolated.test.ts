@@ -79,13 +79,16 @@ test("an isolated position: every figure, margin added and removed, then closed"
   assert.deepEqual(short.details, { required: "1000.500001", available: "1000.5" });
   assert.equal((await moveMargin("-1000.5")).isolatedMargin, "6500");
 
-  // Lower leverage would need 13,000; higher leverage lets some of it go.
+  // Lower leverage would need 13,000; higher leverage lets nothing go, since a tenth of the notional stays.
   await alice.refused("INSUFFICIENT_MARGIN", "POST", "/positions/BTC-PERP/leverage", { leverage: 5 });
   await setLeverage(20);
-  assert.equal((await moveMargin("-3250")).isolatedMargin, "3250");
+  const kept = await alice.refused("INSUFFICIENT_MARGIN", "POST", "/positions/BTC-PERP/margin", {
+    amount: "-0.000001",
+  });
+  assert.deepEqual(kept.details, { required: "0.000001", available: "0" });
   await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", {
     asset: "USDC",
-    amount: "6717.500001",
+    amount: "3467.500001",
     address: alice.address,
   });
 

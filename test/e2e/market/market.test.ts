@@ -80,6 +80,7 @@ test("instruments show every limit that an order must respect", async () => {
     breakerMode: "REDUCE_ONLY",
     breakerSeconds: 60,
     maxMovePerSecond: "0.0008",
+    transferMarginRate: "0.1",
     maxIndexAgeSeconds: 600, // by the price source of the tests
     openInterestCap: "1000000000",
     openInterestLowerCap: "500000000",

@@ -4,7 +4,7 @@ import { type Arena, inArena } from "./arena.ts";
 
 /**
  * Attack A9: after a move of the index, two members open the same position on both sides with the margin that opening needs
- * then. They take it out again at once, down to that of the leverage. The next jump makes one of them bankrupt, and the
+ * then. They take it out again at once, down to that of the leverage if they may. The next jump makes one of them bankrupt, and the
  * other one gains what honest winners of that step lose.
  */
 const SYMBOL = "BTC-PERP";
@@ -38,7 +38,7 @@ async function attack(arena: Arena, empty: Emptying, direction: number): Promise
   await arena.setIndex("ETH-PERP", 3000);
   await arena.setIndex(SYMBOL, START);
   const [seller, buyer] = (await arena.citizens(2, "900000", 10)) as [Trader, Trader];
-  const [long, short] = (await arena.members(2, "6600", 100)) as [Trader, Trader];
+  const [long, short] = (await arena.members(2, "7200", 100)) as [Trader, Trader];
   await arena.step(() => arena.setIndex(SYMBOL, MOVED));
   await arena.trade(long, seller, SYMBOL, "1", MOVED);
   await arena.trade(buyer, short, SYMBOL, "1", MOVED);
