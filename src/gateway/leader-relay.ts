@@ -6,7 +6,7 @@ import { ApiError } from "../front/common/errors.ts";
 import { SOCKET_PATH } from "../front/common/paths.ts";
 import { CLOSE_GOING_AWAY, errorJson, type Problem, type RequestId } from "../front/common/socket-errors.ts";
 import type { Connection } from "../front/websocket/connection.ts";
-import type { Relay, RelayedReply } from "../front/websocket/relay.ts";
+import type { OnReply, Relay, RelayedReply } from "../front/websocket/relay.ts";
 import { MAX_BODY_BYTES } from "../wire/errors/gateway-errors.ts";
 import { NO_LEADER } from "./forwarder.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -46,7 +46,7 @@ export class LeaderRelay implements Relay {
     this.linkOf(connection).send(id, Buffer.from(message));
   }
 
-  request(connection: Connection, id: RequestId, request: object, onReply: (reply: RelayedReply) => void): void {
+  request(connection: Connection, id: RequestId, request: object, onReply: OnReply): void {
     this.linkOf(connection).request(id, request, onReply);
   }
 
@@ -118,7 +118,7 @@ class LeaderLink {
   private unsent: Unsent[] | null = [];
   private unsentBytes = 0;
   private isClosed = false;
-  private readonly replies = new Map<string, { id: RequestId; onReply: (reply: RelayedReply) => void }>();
+  private readonly replies = new Map<string, { id: RequestId; onReply: OnReply }>();
 
   constructor(client: Connection, upstreams: Upstreams, events: LinkEvents) {
     this.client = client;
@@ -138,7 +138,7 @@ class LeaderLink {
     this.unsentBytes += bytes.length;
   }
 
-  request(id: RequestId, request: object, onReply: (reply: RelayedReply) => void): void {
+  request(id: RequestId, request: object, onReply: OnReply): void {
     const own = `${OWN_IDS}${++ownRequests}`;
     // The client's id is for a refusal: it must not see the other one.
     this.send(id, Buffer.from(JSON.stringify({ ...request, id: own })));
@@ -214,6 +214,7 @@ class LeaderLink {
     this.isClosed = true;
     for (const { id } of this.unsent ?? []) this.client.send(errorJson(id, problem, Date.now()));
     this.events.onFailed();
+    for (const { onReply } of this.replies.values()) if (!this.client.socket.closed) onReply(null);
   }
 
   private receive(bytes: Buffer): void {
@@ -228,8 +229,9 @@ class LeaderLink {
     const waiting = this.replies.get(reply.id);
     if (waiting === undefined) return false;
     this.replies.delete(reply.id);
-    if (reply.op === "error") this.client.send(JSON.stringify({ ...reply, id: waiting.id }));
-    else if (!this.client.socket.closed) waiting.onReply(reply);
+    const isRefused = reply.op === "error";
+    if (isRefused) this.client.send(JSON.stringify({ ...reply, id: waiting.id }));
+    if (!this.client.socket.closed) waiting.onReply(isRefused ? null : reply);
     return true;
   }
 }

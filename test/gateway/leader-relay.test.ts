@@ -117,11 +117,11 @@ test("the reply to the gateway's own request is for the gateway; its refusal is 
   const { relay } = relayOf(t, await new FakeLeader(1).listen(t));
   const { connection, texts } = client();
   const replies: unknown[] = [];
-  relay.request(connection, 7, { op: "subscribe" }, ({ channels }) => replies.push(channels));
-  relay.request(connection, "mine", { op: "refuse" }, () => replies.push("never"));
+  relay.request(connection, 7, { op: "subscribe" }, (reply) => replies.push(reply?.channels));
+  relay.request(connection, "mine", { op: "refuse" }, (reply) => replies.push(reply));
   relay.send(connection, null, message("last"));
   await until(() => texts.length === 2);
-  assert.deepEqual(replies, [[{ channel: "orders" }]]);
+  assert.deepEqual(replies, [[{ channel: "orders" }], null]);
   assert.deepEqual(JSON.parse(texts[0] as string), { op: "error", id: "mine", code: "PERMISSION_DENIED" });
   assert.match(texts[1] as string, /last/);
 });
@@ -185,21 +185,23 @@ test("a connection that cannot be made refuses what waits for it, and the client
   leader.refusal = "TOO_MANY_SOCKETS";
   relay.send(connection, 4, message("auth"));
   relay.send(connection, "b", message("order.place"));
-  await until(() => texts.length === 2);
+  const replies: unknown[] = [];
+  relay.request(connection, 5, { op: "subscribe" }, (reply) => replies.push(reply));
+  await until(() => texts.length === 3);
   const refusals = texts.map((text) => JSON.parse(text) as { id: unknown; code: string; message: string });
   assert.deepEqual(
     refusals.map(({ id, code, message }) => [id, code, message]),
-    [4, "b"].map((id) => [id, "TOO_MANY_SOCKETS", "No."]),
+    [4, "b", 5].map((id) => [id, "TOO_MANY_SOCKETS", "No."]),
   );
-  assert.deepEqual([closed, relay.has(connection), leader.received], [[], false, []]);
+  assert.deepEqual([closed, relay.has(connection), leader.received, replies], [[], false, [], [null]]);
   // A refusal of a process that does not lead is no answer: it is asked again.
   leader.refusal = "NOT_LEADER";
   relay.send(connection, 5, message("auth"));
   setTimeout(() => {
     leader.refusal = "";
   }, 20);
-  await until(() => texts.length === 3);
-  assert.match(texts[2] as string, /echo/);
+  await until(() => texts.length === 4);
+  assert.match(texts[3] as string, /echo/);
 });
 
 test("a client that sends more than can wait is refused, and nothing of that message is sent", async (t) => {

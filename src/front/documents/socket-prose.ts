@@ -83,7 +83,9 @@ All channels of this document share one address and one socket. [openapi.json](o
 
 A request is \`{"op": ..., "id": ...}\`. Its answer has the same \`id\`, or null when the request had none. An \`id\` is an
 integer or a string of at most ${MAX_REQUEST_ID_LENGTH} characters. A refused request is answered with
-\`{"op": "error", "id": ..., "code": ...}\`, and nothing was done. These codes also answer unknown requests:
+\`{"op": "error", "id": ..., "code": ...}\`, and nothing was done. Requests to
+authenticate, subscribe and unsubscribe take effect and are answered in their order; other answers may come between.
+These codes also answer unknown requests:
 
 ${errorTable(UNKNOWN_OP_ERRORS)}
 

@@ -14,7 +14,7 @@ import { Input } from "../json/input.ts";
 import type { Symbols } from "../routing/context.ts";
 import { type ChannelRequest, readChannel, withDefaults } from "../streams/channel-requests.ts";
 
-type ClientRequest =
+export type ClientRequest =
   | { readonly op: "ping" }
   | { readonly op: "auth"; readonly credentials: SocketCredentials; readonly cancelOnDisconnect: boolean }
   | { readonly op: "subscribe" | "unsubscribe"; readonly channels: readonly ChannelRequest[] }

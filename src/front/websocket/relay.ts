@@ -10,13 +10,19 @@ export interface Relay {
    * client. `id`: of the message, for a refusal. Throws OVERLOADED.
    */
   send(connection: Connection, id: RequestId, message: Uint8Array): void;
-  /** Sends a request of which the client must not see the reply. An error goes to the client, with its `id`. Throws OVERLOADED. */
-  request(connection: Connection, id: RequestId, request: object, onReply: (reply: RelayedReply) => void): void;
+  /**
+   * Sends a request of which the client must not see the reply. Null: it was refused, and the client has got the error with
+   * its `id`. Nothing is called after the client's socket has closed. Throws OVERLOADED.
+   */
+  request(connection: Connection, id: RequestId, request: object, onReply: OnReply): void;
   /** The client's socket has closed. */
   close(connection: Connection): void;
 }
 
-/** The leader's reply to a subscribe or unsubscribe request. */
+/** The leader's reply to a request. */
 export interface RelayedReply {
-  readonly channels: readonly object[];
+  /** Only of subscribe and unsubscribe requests. */
+  readonly channels?: readonly object[];
 }
+
+export type OnReply = (reply: RelayedReply | null) => void;

@@ -23,7 +23,7 @@ import type { Streams } from "../streams/streams.ts";
 import { topicOf } from "../streams/topics.ts";
 import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
 import { costOfOp, type TradingHandler } from "../trading/operations.ts";
-import { readId, readRequest } from "./client-requests.ts";
+import { type ClientRequest, readId, readRequest } from "./client-requests.ts";
 import type { Connection } from "./connection.ts";
 import type { Relay } from "./relay.ts";
 import { SocketCall } from "./socket-call.ts";
@@ -78,8 +78,7 @@ export class RequestHandler {
     let id: RequestId = null;
     this.message = bytes;
     try {
-      if (!connection.countMessage(this.options.monotonic()))
-        throw new ApiError("RATE_LIMITED", { details: FLOOD_DETAILS });
+      this.countMessage(connection);
       this.chargeSize(connection, bytes.length);
       const request = this.fastPath.readMessage(bytes);
       if (request !== null) {
@@ -89,12 +88,23 @@ export class RequestHandler {
       }
       const message = parseJson(decodeUtf8(bytes));
       id = readId(message);
-      this.execute(connection, id, message);
+      this.execute(connection, id, readRequest(message, this.symbols));
     } catch (thrown) {
-      if (!(thrown instanceof ApiError || thrown instanceof SocketRefusal)) throw thrown;
-      this.refuse(connection, id, thrown);
-      if (connection.isFlooding) connection.socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
+      this.refuseFor(connection, id, thrown);
     }
+  }
+
+  /** Throws RATE_LIMITED. */
+  protected countMessage(connection: Connection): void {
+    if (!connection.countMessage(this.options.monotonic()))
+      throw new ApiError("RATE_LIMITED", { details: FLOOD_DETAILS });
+  }
+
+  /** Answers a request with the error that it has thrown. */
+  protected refuseFor(connection: Connection, id: RequestId, thrown: unknown): void {
+    if (!(thrown instanceof ApiError || thrown instanceof SocketRefusal)) throw thrown;
+    this.refuse(connection, id, thrown);
+    if (connection.isFlooding) connection.socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
   }
 
   /** A ping or pong of the WebSocket protocol counts like a message. */
@@ -104,8 +114,7 @@ export class RequestHandler {
     connection.socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
   }
 
-  private execute(connection: Connection, id: RequestId, message: unknown): void {
-    const request = readRequest(message, this.symbols);
+  protected execute(connection: Connection, id: RequestId, request: ClientRequest): void {
     switch (request.op) {
       case "ping":
         connection.send(JSON.stringify({ op: "pong", id, serverTime: this.options.now() }));
@@ -232,13 +241,22 @@ export class RequestHandler {
   }
 
   /** Ignores channels without a subscription. An optional field that is left out matches any value. */
-  protected unsubscribe(
+  protected unsubscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    this.chargeUnsubscription(connection, channels);
+    this.endSubscriptions(connection, id, channels);
+  }
+
+  protected chargeUnsubscription(connection: Connection, channels: readonly ChannelRequest[]): void {
+    this.chargeChannels(connection, channels, () => DEFAULT_COST.weight);
+  }
+
+  /** `others`: the client is told that these have ended, too. */
+  protected endSubscriptions(
     connection: Connection,
     id: RequestId,
     channels: readonly ChannelRequest[],
     others: readonly object[] = [],
   ): void {
-    this.chargeChannels(connection, channels, () => DEFAULT_COST.weight);
     const ended: ChannelRequest[] = [];
     for (const [topic, request] of connection.subscriptions) {
       if (!channels.some((wanted) => matches(request, wanted))) continue;

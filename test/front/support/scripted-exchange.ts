@@ -9,6 +9,7 @@ import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import type { StreamHistory } from "../../../src/front/streams/streams.ts";
+import type { Relay } from "../../../src/front/websocket/relay.ts";
 import { WebSocketApi } from "../../../src/front/websocket/websocket-api.ts";
 import type { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
@@ -83,6 +84,7 @@ export async function open(
   limits: Limits | null = null,
   history: Partial<StreamHistory> = {},
   fundingRates: FundingRateRecord[] = [],
+  relay?: Relay,
 ): Promise<Exchange> {
   const engine = new ScriptedEngine(symbols);
   const machine = { setMs: 0 };
@@ -106,6 +108,7 @@ export async function open(
     now,
     monotonic: () => engine.time,
     limits,
+    ...(relay !== undefined && { relay }),
     log: { error: (_, message) => void logged.push(message) },
   });
   return {
