@@ -17,6 +17,9 @@ const MIN_TURNS = 40;
 const MAX_TURNS = 160;
 /** A stream needs far fewer to get calm. */
 const MAX_CALM_TURNS = 5000;
+/** Longer than a request waits for an answer that was lost: only then a stream without traffic is calm. */
+const CALM_MS = 11_000;
+const CALM_TURN_MS = 500;
 
 const cutChance = 0.02;
 const TROUBLES: Readonly<Record<string, Trouble>> = {
@@ -30,6 +33,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   "unsubscriptions leave out fields": { cutChance, hasShortRequests: true, hasShortEnds: true },
   "subscriptions are refused": { cutChance, refuseChance: 0.2 },
   "channels are asked for twice and refused": { cutChance, hasRepeats: true, refuseChance: 0.2 },
+  "requests are lost": { dropChance: 0.2, loseChance: 0.1, hasRepeats: true, hasResyncs: true, timeoutMs: 300 },
   "the exchange hangs": { hangChance: 0.01 },
 };
 
@@ -131,9 +135,11 @@ class Run {
   }
 
   private async untilQuiet(): Promise<void> {
-    for (let i = 0; i < MAX_CALM_TURNS && !this.exchange.isQuiet; i++) {
+    let quietMs = 0;
+    for (let i = 0; i < MAX_CALM_TURNS && quietMs < CALM_MS; i++) {
       const acts = this.exchange.acts();
-      await this.turn(acts, acts.length > 0 ? 1 : 100);
+      await this.turn(acts, acts.length > 0 ? 1 : CALM_TURN_MS);
+      quietMs = this.exchange.isQuiet ? quietMs + CALM_TURN_MS : 0;
     }
   }
 

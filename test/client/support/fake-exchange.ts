@@ -174,6 +174,10 @@ export class FakeExchange {
 
   private answer(socket: FakeSocket): void {
     const request = JSON.parse(socket.requests.shift()!) as Request;
+    if (this.random.chance(this.trouble.loseChance ?? 0)) {
+      this.log(`  lost: ${JSON.stringify(request)}`);
+      return;
+    }
     this.log(`  the exchange reads ${JSON.stringify(request)}`);
     if (request.op === "subscribe") this.subscribe(socket, request);
     else if (request.op === "unsubscribe") unsubscribe(socket, request);

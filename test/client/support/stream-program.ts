@@ -1,6 +1,6 @@
 import { Addresses } from "../../../src/client/addresses.ts";
 import type { PerpdError } from "../../../src/client/error.ts";
-import { Stream, type WebSocketConstructor } from "../../../src/client/stream.ts";
+import { Stream, type StreamHandlers, type WebSocketConstructor } from "../../../src/client/stream.ts";
 import type { StreamKey } from "../../../src/client/subscriptions.ts";
 import type { ChannelMessage, ChannelRequest } from "../../../src/client/types.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
@@ -34,12 +34,15 @@ export class StreamProgram {
     this.trouble = trouble;
     this.log = log;
     const addresses = new Addresses("http://exchange.test/v1");
-    this.stream = new Stream(WebSocket, addresses, async () => null, [], {
+    const { timeoutMs } = trouble;
+    const handlers: StreamHandlers = {
       onMessage: (message) => this.onMessage(message),
       onHeartbeat: (stream) => this.onHeartbeat(stream),
       onGap: (stream) => this.onGap(stream),
       onError: ({ message }) => this.blame(`the stream has ended: ${message}`),
-    });
+    };
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    this.stream = new Stream(WebSocket, addresses, async () => null, [], handlers, options);
   }
 
   /** Calls that the program may make next. They come up only by chance. */

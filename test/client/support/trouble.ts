@@ -10,6 +10,10 @@ export interface Trouble {
   refuseChance?: number;
   /** An update is lost on a connection that goes on. Chance for each update. */
   dropChance?: number;
+  /** A request is lost on a connection that goes on. Chance for each request. */
+  loseChance?: number;
+  /** How long the stream waits for the answer to a request. */
+  timeoutMs?: number;
   /** Several messages arrive at once, so that no promise settles between them. */
   hasBursts?: boolean;
   /** The program asks for snapshots again. */
