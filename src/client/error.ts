@@ -39,7 +39,9 @@ export class PerpdError extends Error {
     this.retryable = body.retryable ?? false;
     this.requestId = body.requestId;
     this.serverTime = body.serverTime;
-    this.retryAfterMs = retryAfterMs;
+    // A WebSocket has no headers.
+    const { retryAfterMs: detailMs } = body.details ?? {};
+    this.retryAfterMs = retryAfterMs ?? (typeof detailMs === "number" ? detailMs : undefined);
   }
 }
 

@@ -44,6 +44,11 @@ const DEAD_AFTER_MS = 30_000;
 /** The exchange answers within five seconds. */
 const TIMEOUT_MS = 10_000;
 
+/** Refusals that say nothing about the request or the connection. */
+const BUSY: ReadonlySet<string> = new Set(["RATE_LIMITED", "OVERLOADED"]);
+/** The wait after such a refusal that names none. */
+const BUSY_MS = 1000;
+
 export interface StreamOptions {
   /**
    * Cancels all orders of the account when the connection ends. Does not work when the exchange is killed: see
@@ -103,6 +108,8 @@ export class Stream {
   /** performance.now() at the subscription of this connection. */
   private subscribedAtMs = Number.POSITIVE_INFINITY;
   private retryTimer: ReturnType<typeof setTimeout> | null = null;
+  /** Of requests for a snapshot that are repeated. */
+  private readonly snapshotTimers = new Set<ReturnType<typeof setTimeout>>();
   /** Why the stream has ended. */
   private endReason: PerpdError | null = null;
 
@@ -221,14 +228,32 @@ export class Stream {
 
   /**
    * Requests a new snapshot of the stream that the message belongs to. Messages before the snapshot are dropped. Does nothing if
-   * it is not subscribed to any more.
+   * it is not subscribed to any more. Repeats a request for which the exchange is too busy; the other streams go on.
    */
   resync(message: StreamKey): void {
-    if (!this.subscriptions.awaitSnapshot(message)) return;
-    this.requestWhenOpen("subscribe", { channels: [keyOf(message)] }).catch((error: PerpdError) => {
+    if (this.subscriptions.awaitSnapshot(message)) this.requestSnapshot(keyOf(message));
+  }
+
+  private requestSnapshot(stream: StreamKey): void {
+    this.requestWhenOpen("subscribe", { channels: [stream] }).catch((error: PerpdError) => {
+      if (BUSY.has(error.code) && this.isOpen) this.requestSnapshotLater(stream, error.retryAfterMs ?? BUSY_MS);
       // Without a connection: the next one subscribes to everything anyway.
-      if (error.code !== DISCONNECTED) this.onRefused(error);
+      else if (error.code !== DISCONNECTED) this.onRefused(error);
     });
+  }
+
+  private requestSnapshotLater(stream: StreamKey, waitMs: number): void {
+    const timer = setTimeout(() => {
+      this.snapshotTimers.delete(timer);
+      // The program may have left the stream, or another request has brought a snapshot.
+      if (this.subscriptions.lacksSnapshot(stream)) this.requestSnapshot(stream);
+    }, waitMs);
+    this.snapshotTimers.add(timer);
+  }
+
+  private forgetSnapshots(): void {
+    for (const timer of this.snapshotTimers) clearTimeout(timer);
+    this.snapshotTimers.clear();
   }
 
   /** Ends the stream. No handler is called afterwards. */
@@ -239,6 +264,7 @@ export class Stream {
   private end(reason: PerpdError): void {
     this.endReason ??= reason;
     this.isOpen = false;
+    this.forgetSnapshots();
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
     this.rejectReady(this.endReason);
     this.socket?.close();
@@ -319,6 +345,7 @@ export class Stream {
   private onConnectionLost(how: string): void {
     this.socket = null;
     this.isOpen = false;
+    this.forgetSnapshots();
     const lost = disconnected(how, this.endReason === null);
     for (const id of [...this.pending.keys()]) this.take(id)?.reject(lost);
     if (this.endReason !== null) return;
@@ -346,6 +373,8 @@ export class Stream {
   private async requestEntries(entries: readonly Entry[]): Promise<void> {
     await this.request("subscribe", { channels: entries.map(({ request }) => request) });
     this.subscriptions.accept(entries);
+    for (const entry of entries)
+      if (this.subscriptions.takePostponed(entry)) this.requestSnapshot(keyOf(entry.request));
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {

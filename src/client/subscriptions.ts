@@ -37,6 +37,8 @@ export class Subscriptions {
   private entries: Entry[] = [];
   /** The last sequence of each stream that is subscribed to, by its name. Null while its snapshot is pending. */
   private readonly lastSequences = new Map<string, number | null>();
+  /** Names of streams that need a snapshot after the one of their subscription, once that is accepted. */
+  private readonly postponed = new Set<string>();
 
   constructor(channels: readonly ChannelRequest[]) {
     this.add(channels);
@@ -84,21 +86,47 @@ export class Subscriptions {
   private keep(isKept: (entry: Entry) => boolean): void {
     this.entries = this.entries.filter(isKept);
     const names = new Set(this.entries.map(({ name }) => name));
-    for (const name of [...this.lastSequences.keys()]) if (!names.has(name)) this.lastSequences.delete(name);
+    for (const name of [...this.lastSequences.keys()]) if (!names.has(name)) this.forget(name);
   }
 
-  /** A snapshot of the stream is to be requested: messages before it are dropped. False if it is not subscribed to. */
+  /**
+   * A snapshot of the stream is wanted: messages before it are dropped. Returns whether it is to be requested now. A stream that
+   * the exchange has not accepted yet may be refused, and must not begin after all: its request is postponed.
+   */
   awaitSnapshot(key: StreamKey): boolean {
     const name = streamName(key);
     if (!this.lastSequences.has(name)) return false;
     this.lastSequences.set(name, null);
-    return true;
+    if (this.isAccepted(name)) return true;
+    this.postponed.add(name);
+    return false;
+  }
+
+  /** Call it after accept(). Returns whether the request for a snapshot was postponed, and is still needed. */
+  takePostponed({ name, request }: Entry): boolean {
+    return this.postponed.delete(name) && this.lacksSnapshot(request);
+  }
+
+  /** Whether an accepted stream still has no snapshot. */
+  lacksSnapshot(key: StreamKey): boolean {
+    const name = streamName(key);
+    return this.lastSequences.get(name) === null && this.isAccepted(name);
+  }
+
+  private isAccepted(wanted: string): boolean {
+    return this.entries.some(({ name, isAnswered }) => isAnswered && name === wanted);
+  }
+
+  private forget(name: string): void {
+    this.lastSequences.delete(name);
+    this.postponed.delete(name);
   }
 
   /** For a new connection: one entry of each stream, with the sequence from which it goes on. */
   renew(): Entry[] {
     const requests = new Map(this.entries.map(({ name, request }) => [name, request]));
     this.entries = [];
+    this.postponed.clear();
     return [...requests].map(([name, { resume: _, ...request }]) => {
       const resume = this.lastSequences.get(name) ?? null;
       return this.push(resume === null ? request : { ...request, resume }, name);

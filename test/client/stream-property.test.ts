@@ -28,12 +28,21 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   "messages come in bursts": { cutChance, hasBursts: true },
   "the program resynchronises": { cutChance, hasResyncs: true },
   "messages are lost": { cutChance, dropChance: 0.05 },
+  "messages are lost and come in bursts": { cutChance, dropChance: 0.3, hasBursts: true },
   "channels are asked for twice": { cutChance, hasRepeats: true },
   "requests leave out fields": { cutChance, hasShortRequests: true },
   "unsubscriptions leave out fields": { cutChance, hasShortRequests: true, hasShortEnds: true },
   "subscriptions are refused": { cutChance, refuseChance: 0.2 },
   "channels are asked for twice and refused": { cutChance, hasRepeats: true, refuseChance: 0.2 },
-  "requests are lost": { dropChance: 0.2, loseChance: 0.1, hasRepeats: true, hasResyncs: true, timeoutMs: 300 },
+  "the program resynchronises and is refused": { cutChance, hasResyncs: true, refuseChance: 0.2 },
+  "requests are lost": {
+    dropChance: 0.2,
+    hasBursts: true,
+    loseChance: 0.1,
+    hasRepeats: true,
+    hasResyncs: true,
+    timeoutMs: 300,
+  },
   "the exchange hangs": { hangChance: 0.01 },
 };
 

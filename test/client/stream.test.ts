@@ -484,6 +484,88 @@ test("a refused resync ends the stream and calls onError", async () => {
   await assert.rejects(stream.ping(), { code: "PERMISSION_DENIED", retryable: false });
 });
 
+test("a resync for which the exchange is too busy is repeated, and the other streams go on", async () => {
+  const got: string[] = [];
+  let wake = (): void => {};
+  stream = client.stream([{ channel: "trades" }, { channel: "liquidations" }], {
+    onMessage: ({ channel, sequence }) => {
+      got.push(`${channel} ${sequence}`);
+      wake();
+    },
+    onError: assert.fail,
+    onDisconnect: assert.fail,
+  });
+  const messageCount = async (count: number): Promise<void> => {
+    while (got.length < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  const send = (channel: string, type: string, sequence: number, prevSequence: number | null): void =>
+    sockets[0]!.send(JSON.stringify({ channel, type, sequence, prevSequence, data: [] }));
+  await stream.ready;
+  const answered = answer;
+  const refusal = { op: "error", message: "wait", retryable: true, details: { retryAfterMs: 20 } };
+  answer = (request) => {
+    if (requests.length === 3) return { ...refusal, id: request.id, code: "RATE_LIMITED" };
+    if (requests.length === 4) return { ...refusal, id: request.id, code: "OVERLOADED" };
+    return answered(request);
+  };
+  for (const channel of ["trades", "liquidations"]) send(channel, "SNAPSHOT", 5, null);
+  await messageCount(2);
+  stream.resync({ channel: "trades" });
+  await requestCount(3);
+  send("trades", "UPDATE", 6, 5);
+  send("liquidations", "UPDATE", 6, 5);
+  await requestCount(5);
+  send("trades", "SNAPSHOT", 7, null);
+  await messageCount(4);
+  assert.deepEqual(got, ["trades 5", "liquidations 5", "liquidations 6", "trades 7"]);
+  assert.deepEqual(
+    requests.slice(2).map(({ channels }) => channels),
+    [[{ channel: "trades" }], [{ channel: "trades" }], [{ channel: "trades" }]],
+  );
+  assert.equal(sockets.length, 1);
+});
+
+test("a resync is not repeated for a stream that has its snapshot, or that was left, or on a new connection", async () => {
+  const channels: ChannelRequest[] = [{ channel: "trades" }, { channel: "liquidations" }];
+  let delivered = (): void => {};
+  stream = client.stream(channels, { onMessage: () => delivered(), onError: assert.fail });
+  await stream.ready;
+  const answered = answer;
+  const details = { retryAfterMs: 50 };
+  answer = ({ id }) => ({ op: "error", id, code: "RATE_LIMITED", message: "wait", retryable: true, details });
+  for (const channel of channels) stream.resync(channel);
+  await requestCount(4);
+  await stream.ping().catch(() => {});
+  answer = answered;
+  const snapshot = new Promise<void>((resolve) => (delivered = resolve));
+  sockets[0]!.send(JSON.stringify({ channel: "trades", type: "SNAPSHOT", sequence: 5, prevSequence: null, data: [] }));
+  await Promise.all([snapshot, stream.unsubscribe([{ channel: "liquidations" }])]);
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "subscribe", "subscribe", "subscribe", "ping", "unsubscribe"],
+  );
+  answer = ({ id }) => ({
+    op: "error",
+    id,
+    code: "RATE_LIMITED",
+    message: "wait",
+    retryable: true,
+    details: { retryAfterMs: 600 },
+  });
+  stream.resync({ channel: "trades" });
+  await requestCount(7);
+  await stream.ping().catch(() => {});
+  answer = answered;
+  sockets[0]!.terminate();
+  await requestCount(10);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.deepEqual(
+    requests.slice(8).map(({ op }) => op),
+    ["auth", "subscribe"],
+  );
+});
+
 test("a resync with a retryable refusal reconnects", async () => {
   const reasons: string[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
@@ -495,7 +577,7 @@ test("a resync with a retryable refusal reconnects", async () => {
   const answered = answer;
   answer = (request) =>
     requests.length === 3
-      ? { op: "error", id: request.id, code: "RATE_LIMITED", message: "wait", retryable: true }
+      ? { op: "error", id: request.id, code: "NOT_READY", message: "wait", retryable: true }
       : answered(request);
   stream.resync({ channel: "trades", symbol: "BTC-PERP" });
   await requestCount(5);
@@ -503,7 +585,7 @@ test("a resync with a retryable refusal reconnects", async () => {
     requests.map(({ op }) => op),
     ["auth", "subscribe", "subscribe", "auth", "subscribe"],
   );
-  assert.deepEqual(reasons, ["RATE_LIMITED"]);
+  assert.deepEqual(reasons, ["NOT_READY"]);
   // Without a connection there is nothing to refuse.
   sockets[1]!.terminate();
   await assert.rejects(stream.ping(), { retryable: true });

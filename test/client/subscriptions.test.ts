@@ -94,3 +94,21 @@ test("a stream goes on from the program's own resume point, and only from there"
   assert.equal(subscriptions.receive(message(TRADES, "HEARTBEAT", 5)), "NEXT");
   assert.equal(subscriptions.receive(message(TRADES, "UPDATE", 9, 5)), "NEXT");
 });
+
+test("a snapshot is requested of an accepted stream, and of another one as soon as it is accepted", () => {
+  const subscriptions = begun(TRADES);
+  assert.equal(subscriptions.awaitSnapshot(TRADES), true);
+  subscriptions.remove([TRADES]);
+  const refused = subscriptions.add([TRADES]);
+  assert.equal(subscriptions.awaitSnapshot(TRADES), false);
+  subscriptions.takeBack(refused);
+  assert.equal(subscriptions.lacksSnapshot(TRADES), false);
+  const [accepted] = subscriptions.add([TRADES]);
+  assert(accepted !== undefined);
+  // All that has happened before the answer was read.
+  assert.equal(subscriptions.receive(message(TRADES, "SNAPSHOT", 5)), "NEXT");
+  assert.equal(subscriptions.receive(message(TRADES, "UPDATE", 9, 7)), "GAP");
+  assert.equal(subscriptions.awaitSnapshot(TRADES), false);
+  subscriptions.accept([accepted]);
+  assert.deepEqual([subscriptions.takePostponed(accepted), subscriptions.takePostponed(accepted)], [true, false]);
+});

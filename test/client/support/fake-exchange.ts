@@ -187,7 +187,8 @@ export class FakeExchange {
   private subscribe(socket: FakeSocket, { id, channels }: Request): void {
     if (this.random.chance(this.trouble.refuseChance ?? 0)) {
       this.log("  the exchange refuses");
-      socket.messages.push({ op: "error", id, code: "RATE_LIMITED", message: "later", retryable: true });
+      const details = { retryAfterMs: oneTo(100, this.random) };
+      socket.messages.push({ op: "error", id, code: "RATE_LIMITED", message: "later", retryable: true, details });
       return;
     }
     const requests = new Map(channels.map((request) => [nameOf(completed(request)), request]));
