@@ -1,7 +1,7 @@
 import { Addresses } from "./addresses.ts";
 import { PerpdError } from "./error.ts";
 import { parseObject, responseError } from "./response.ts";
-import { LEAVING, type Repetition, Retry, type RetryOptions } from "./retry.ts";
+import { LEAVING, leaderOf, type Repetition, Retry, type RetryOptions } from "./retry.ts";
 import { Signer } from "./signing.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -120,11 +120,6 @@ export class Requests {
     this.lastTimestamp = Math.min(Math.max(now, this.lastTimestamp + 1), now + MAX_LEAD_MS);
     return this.lastTimestamp;
   }
-}
-
-function leaderOf({ details }: PerpdError): string | undefined {
-  const leader = details?.leader;
-  return typeof leader === "string" ? leader : undefined;
 }
 
 function queryText(query: Query): string {

@@ -83,6 +83,12 @@ const isElsewhere = (error: unknown): boolean => error instanceof PerpdError && 
 /** Refusals of a process that another one may replace. */
 export const LEAVING: ReadonlySet<string> = new Set(["NOT_LEADER", "NOT_READY"]);
 
+/** The address of the process that leads, if the refusal names it. */
+export function leaderOf({ details }: PerpdError): string | undefined {
+  const leader = details?.leader;
+  return typeof leader === "string" ? leader : undefined;
+}
+
 /** False if there was no connection. */
 const isSent = (error: unknown): boolean => !(error instanceof Error) || isOutcomeUnknown(error);
 

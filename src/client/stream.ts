@@ -2,7 +2,7 @@ import type { Addresses } from "./addresses.ts";
 import { isSignatureReplay, PerpdError, type Rejection } from "./error.ts";
 import { Keepalive } from "./keepalive.ts";
 import { isTransient, notPerpdError, parseObject, readRejection } from "./response.ts";
-import { jittered } from "./retry.ts";
+import { jittered, LEAVING, leaderOf } from "./retry.ts";
 import { type Entry, type Heartbeat, keyOf, type StreamKey, Subscriptions } from "./subscriptions.ts";
 import type * as api from "./types.ts";
 
@@ -87,6 +87,7 @@ export class Stream {
   private readonly WebSocket: WebSocketConstructor;
   private readonly addresses: Addresses;
   /** Of the current connection. */
+  private base = "";
   private url = "";
   private readonly credentials: () => Promise<object | null>;
   private readonly subscriptions: Subscriptions;
@@ -286,6 +287,7 @@ export class Stream {
 
   private connect(): void {
     const base = this.addresses.current;
+    this.base = base;
     this.url = `${base.replace(/^http/, "ws")}/ws`;
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
@@ -378,7 +380,20 @@ export class Stream {
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
-    return ((await this.requestWhenOpen(op, { params })) as Reply & { result: T }).result;
+    const { socket } = this;
+    try {
+      return ((await this.requestWhenOpen(op, { params })) as Reply & { result: T }).result;
+    } catch (error) {
+      if (this.socket === socket) this.leaveStandby(error as PerpdError);
+      throw error;
+    }
+  }
+
+  /** A standby serves streams, but no orders: with other addresses, the next connection goes to the leader. */
+  private leaveStandby(error: PerpdError): void {
+    if (!LEAVING.has(error.code) || this.addresses.count === 1 || !this.isOpen) return;
+    this.addresses.leave(this.base, leaderOf(error));
+    this.onRefused(error, true);
   }
 
   /** For requests other than authentication and subscription, which every new connection repeats. */

@@ -838,3 +838,51 @@ test("a further channel that is refused changes nothing", async () => {
   stream.close();
   await assert.rejects(stream.subscribe([{ channel: "balance" }]), { code: "DISCONNECTED", retryable: false });
 });
+
+test("an order that a standby refuses takes the stream to the leader, if the client knows its address", async () => {
+  const leader = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(leader, "listening");
+  const placed: string[] = [];
+  leader.on("connection", (socket) =>
+    socket.on("message", (data) => {
+      const { op, id, channels } = JSON.parse(String(data)) as Request;
+      placed.push(op);
+      const type = op === "auth" ? "authenticated" : op === "order.place" ? "result" : `${op}d`;
+      socket.send(JSON.stringify({ op: type, id, ...subscribed(channels), result: { orderId: "1" } }));
+    }),
+  );
+  const urlOf = (of: WebSocketServer): string => `http://127.0.0.1:${(of.address() as AddressInfo).port}`;
+  const normal = answer;
+  answer = (request) =>
+    request.op === "order.place"
+      ? { op: "error", id: request.id, code: "NOT_LEADER", retryable: true, details: { leader: urlOf(leader) } }
+      : normal(request);
+  const both = new PerpdClient({ baseUrl: [`${urlOf(server)}/v1`, `${urlOf(leader)}/v1`], token: "T", WebSocket });
+  const disconnects: PerpdError[] = [];
+  stream = both.stream([{ channel: "orders" }], { onMessage: () => {}, onDisconnect: (why) => disconnects.push(why) });
+  await stream.ready;
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" } as const;
+  await assert.rejects(stream.placeOrder(order), { code: "NOT_LEADER" });
+  while (!placed.includes("subscribe")) await new Promise((resolve) => setTimeout(resolve, 10));
+  await stream.placeOrder(order);
+  assert.deepEqual(
+    disconnects.map(({ code }) => code),
+    ["NOT_LEADER"],
+  );
+  assert.deepEqual(placed, ["auth", "subscribe", "order.place"]);
+  stream.close();
+  leader.close();
+});
+
+test("with one address a stream stays where its order was refused", async () => {
+  const normal = answer;
+  answer = (request) =>
+    request.op === "order.place"
+      ? { op: "error", id: request.id, code: "NOT_LEADER", retryable: true, details: { leader: "http://leader" } }
+      : normal(request);
+  stream = client.stream([{ channel: "orders" }], { onMessage: () => {} });
+  await stream.ready;
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" } as const;
+  for (let i = 0; i < 2; i++) await assert.rejects(stream.placeOrder(order), { code: "NOT_LEADER" });
+  assert.equal(sockets.length, 1);
+});
