@@ -11,7 +11,7 @@ import {
 } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { initialMargin } from "./margin.ts";
-import { thinNotional, transferMargin } from "./transfer-margin.ts";
+import { transferMarginBeyondInitial } from "./transfer-margin.ts";
 
 /** The state of a symbol that the opening rate follows from. */
 export interface OpeningState {
@@ -102,11 +102,8 @@ export function keptCrossMargin(
   ratePpm: RatePpm,
 ): Quanta {
   if (row[at + MARGIN_MODE] === ISOLATED) return 0;
-  const additional = additionalMargin(instrument, row, at, markTicks, ratePpm);
-  const notional = thinNotional(instrument, row, at, markTicks);
-  if (notional === 0) return additional;
   return Math.max(
-    additional,
-    transferMargin(instrument, notional) - initialMargin(instrument, notional, row[at + LEVERAGE]),
+    additionalMargin(instrument, row, at, markTicks, ratePpm),
+    transferMarginBeyondInitial(instrument, row, at, markTicks),
   );
 }

@@ -1,6 +1,7 @@
 import { LEVERAGE, SIZE } from "../base/columns.ts";
 import { mulDivCeil, PPM, type PriceTicks, type Quanta } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
+import { initialMargin } from "./margin.ts";
 
 /**
  * The margin in quanta that must stay behind a position of this notional when money is taken out, be it more than its initial
@@ -10,12 +11,16 @@ import type { Instrument } from "../protocol/instrument.ts";
 export const transferMargin = ({ transferMarginPpm }: Instrument, notionalQuanta: Quanta): Quanta =>
   mulDivCeil(notionalQuanta, transferMarginPpm, PPM);
 
-/** The notional of the row's position in quanta, if that margin may be more than the initial margin at its leverage; else 0. */
-export function thinNotional(
-  { transferMarginPpm, quantaPerTickLot }: Instrument,
+/** By how much that of the row's position exceeds its initial margin, in quanta. */
+export function transferMarginBeyondInitial(
+  instrument: Instrument,
   row: Float64Array,
   at: number,
   markTicks: PriceTicks,
 ): Quanta {
-  return row[at + LEVERAGE] * transferMarginPpm <= PPM ? 0 : Math.abs(row[at + SIZE]) * markTicks * quantaPerTickLot;
+  const leverage = row[at + LEVERAGE];
+  const size = row[at + SIZE];
+  if (size === 0 || leverage * instrument.transferMarginPpm <= PPM) return 0;
+  const notionalQuanta = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
+  return Math.max(0, transferMargin(instrument, notionalQuanta) - initialMargin(instrument, notionalQuanta, leverage));
 }
