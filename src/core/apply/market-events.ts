@@ -16,6 +16,7 @@ export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof Pr
   state.indexRange.note(state.indexTicks, event.indexTicks, time);
   noteFundHour(state, time);
   state.markBeforeTicks = state.markTicks;
+  state.fundTakeovers = 0;
   state.indexTicks = event.indexTicks;
   state.markTicks = event.markTicks;
   state.basis1024 = event.basis1024;

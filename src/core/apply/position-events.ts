@@ -69,6 +69,7 @@ export function applyPositionTransferred(
   const lots = event.side === BUY ? event.quantityLots : -event.quantityLots;
   movePosition(state, from, lots, event.quanta, 0, time);
   movePosition(state, to, -lots, event.quanta, 0, time);
+  if (event.counterpartyId === INSURANCE_ACCOUNT) state.fundTakeovers++;
   state.dirty.row(from);
   state.dirty.row(to);
   state.nextTradeSerial = idToSerial(event.tradeId, state.instrument.id) + 1;

@@ -108,7 +108,8 @@ export class MakerSolvency {
     const sizeLots = budget.sizeLots + (takerSide === BUY ? -lots : lots);
     const closes = Math.abs(sizeLots) < Math.abs(budget.sizeLots) && sizeLots * budget.sizeLots >= 0;
     const part = (quanta: Quanta): Quanta => (closes ? proportion(quanta, lots, Math.abs(budget.sizeLots)) : 0);
-    const held = part(budget.heldQuanta);
+    const turnsAround = sizeLots * budget.sizeLots < 0;
+    const held = turnsAround ? budget.heldQuanta : part(budget.heldQuanta);
     const cost = loss - held + mulDivCeil(price * perTick, instrument.makerFeePpm, PPM);
     const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
     const limit = closes ? part(budget.toCloseQuanta) : budget.toOpenQuanta - maintenanceMargin(instrument, notional);

@@ -36,6 +36,7 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
   markBeforeTicks: "number",
   fundHour: "number",
   fundBaseQuanta: "number",
+  fundTakeovers: "number",
 });
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",

@@ -1,4 +1,4 @@
-import { ACCOUNT, NONE, SIZE, UPDATED_AT } from "../base/columns.ts";
+import { ACCOUNT, NONE, SIZE } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT } from "../base/enums.ts";
 import { PPM, type PriceTicks, type TimeMs } from "../base/units.ts";
 import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
@@ -86,7 +86,10 @@ export class MarkSettlement implements LossSettlement {
     this.lowTicks = Math.min(from, state.markTicks);
     if (state.positions.open.length > 0) this.check(true, true);
     const fund = state.positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE && state.positions.numbers[fund + UPDATED_AT] < state.markTime) this.lookAtFund(state, fund);
+    if (fund !== NONE && state.fundTakeovers === 0) this.lookAtFund(state, fund);
+    // Rows that gain by the step are still to come to the mark.
+    this.rows = state.positions.count;
+    this.left = this.rows;
   }
 
   /** While true, the symbol decides no command: call settle() first. */

@@ -26,6 +26,7 @@ interface ContributionSource extends OpeningState {
   readonly dirty: DirtySet;
   readonly progress: TransactionProgress;
   readonly markTicks: PriceTicks;
+  readonly markBeforeTicks: PriceTicks;
   readonly time: TimeMs;
 }
 
@@ -49,6 +50,12 @@ export class MarginContributions {
    */
   settleGains(): void {
     this.settledTicks = this.state.markTicks;
+  }
+
+  /** After recovery, before refreshAll(): the last step may be unsettled. */
+  holdLastGains(): void {
+    const { markBeforeTicks, markTicks } = this.state;
+    this.settledTicks = markBeforeTicks || markTicks;
   }
 
   /** The gain of the row from the step that is being settled, in quanta. It does not count yet. */

@@ -65,6 +65,7 @@ const STATE_NUMBERS = [
   "pendingIndexCount",
   "lastTriggerPpm",
   "markBeforeTicks",
+  "fundTakeovers",
 ] as const;
 /** Numbers of the funding: their names in the row and in the state. */
 const FUNDING_NUMBERS = [

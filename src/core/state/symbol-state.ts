@@ -55,6 +55,8 @@ export class SymbolState {
   markTicks: PriceTicks = 0;
   /** The mark before the last price, at which all accounts were settled: see core/settlement. */
   markBeforeTicks: PriceTicks = 0;
+  /** Positions that the fund has taken over since the last price. */
+  fundTakeovers = 0;
   /** The hour (of the epoch) that runs, and the fund's equity in this symbol when it began: see fundAllowance(). */
   readonly fundHour = { hour: 0, baseQuanta: 0 };
   lastTicks: PriceTicks = 0;

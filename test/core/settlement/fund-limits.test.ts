@@ -93,6 +93,31 @@ test("a start settles a step against the fund's position that no settlement has 
   assert.equal(again.usdc(INSURANCE_ACCOUNT), 10_000 - 40);
 });
 
+test("a start goes on with the fund's position after a crash in the middle of its settlement", () => {
+  const market = FineMarket.open({ maxQuantity: "1000" });
+  market.fund(1_000_000);
+  const loser = market.open(2000);
+  const winners = Array.from({ length: 80 }, () => market.open(1000, 50));
+  for (const winner of winners) market.deal(A, winner, loser, 250);
+  market.time += TRACED_MS + 1;
+  market.price(A, MARK);
+  fall(market, 1, 1100);
+  assert.equal(market.size(A, INSURANCE_ACCOUNT), 20_000);
+  const before = market.usdc(INSURANCE_ACCOUNT);
+  market.time += 1000;
+  market.price(A, MARK - 6000);
+  const first = market.log.length;
+  market.settleMark(A);
+  market.finish(A);
+  assert.ok(market.log.length - first >= 2, "it takes several transactions");
+  for (let records = first; records <= market.log.length; records++) {
+    const again = FineMarket.recover(market, records);
+    again.settleMark(A);
+    again.finish(A);
+    assert.ok(again.usdc(INSURANCE_ACCOUNT) >= before, `${again.usdc(INSURANCE_ACCOUNT)} of ${before}`);
+  }
+});
+
 test("another hour brings another allowance, from what the fund has then", () => {
   const { market, winner } = losers(3, 10_000);
   fall(market, 1, 1400);

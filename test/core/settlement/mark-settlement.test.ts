@@ -573,3 +573,33 @@ test("funding that an account cannot pay any more is paid by the fund, within it
   assert.deepEqual([market.usdc(loser), market.size(A, loser)], [0, 0]);
   assert.equal(market.usdc(winnerA) + market.usdc(winnerB) + market.usdc(INSURANCE_ACCOUNT), 21_300);
 });
+
+test("nor does it after a crash between the prices and their settlement", () => {
+  const { market, middle, winnerB } = weakBetween();
+  market.price(A, MARK - 3000);
+  market.price(B, MARK - 3200);
+  for (const snapshots of [undefined, snapshotsOf(market)]) {
+    const again = FineMarket.recover(market, market.log.length, snapshots);
+    for (const symbol of [B, A]) {
+      again.settleMark(symbol);
+      again.finish(symbol);
+    }
+    assert.deepEqual([again.usdc(middle), again.size(B, middle), again.usdc(winnerB)], [105, 0, 10_210]);
+    for (const actorId of [LEDGER, A, B]) assert.deepEqual(again.audit(actorId).faults, []);
+  }
+});
+
+test("a maker that turns around in a settlement may use the gain of the step for it", () => {
+  const market = FineMarket.open();
+  const [loser, maker, winner, other] = [market.open(210), market.open(240), market.open(10_000), market.open(10_000)];
+  market.deal(A, maker, other, 1000);
+  market.deal(A, winner, loser, 2000);
+  forget(market);
+  market.order(A, maker, BUY, MARK - 1000, 2000);
+  market.price(A, MARK - 2000);
+  market.settleMark(A);
+  market.finish(A);
+  // Its short has gained 200, and the bid at 9,900 loses 100 for each of two coins.
+  assert.deepEqual([market.size(A, maker), market.usdc(maker)], [1000, 240]);
+  assert.deepEqual([market.size(A, loser), market.usdc(winner)], [0, 10_400]);
+});
