@@ -103,6 +103,12 @@ export class MarginTable extends MarginJournal {
     return this.available(accountId) < this.usableTotal(accountId, GAINS);
   }
 
+  /** Whether the account has less than what must stay in it when money is taken out. */
+  lacksAdditional(accountId: number): boolean {
+    const additional = this.additional(accountId);
+    return additional > 0 && this.available(accountId) < additional;
+  }
+
   /** See withdrawableOf(). */
   withdrawable(accountId: number): number {
     return withdrawableOf({

@@ -97,6 +97,12 @@ export class MarginReservation {
     if (isIsolated && needsMargin) {
       const availableQuanta = required > 0 ? marginTable.withdrawable(accountId) : marginTable.unreserved(accountId);
       if (required > availableQuanta) return { requiredQuanta, availableQuanta };
+      // What the order has reserved before would leave with its fills, and other positions need it by now.
+      if (expected.lots > 0 && marginTable.lacksAdditional(accountId))
+        return {
+          requiredQuanta: marginTable.additional(accountId),
+          availableQuanta: Math.max(0, marginTable.available(accountId)),
+        };
     }
     if (needsMargin && this.additionalQuanta > 0) {
       const shortfall = this.openingShortfall(row, required, isIsolated);

@@ -1,5 +1,15 @@
 import { applyIsolatedMarginSet } from "../apply/position-events.ts";
-import { ACCOUNT, CASH, CONTRIBUTED, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
+import {
+  ACCOUNT,
+  CASH,
+  CONTRIBUTED,
+  CONTRIBUTED_INITIAL,
+  COST,
+  ISOLATED_QUANTA,
+  LEVERAGE,
+  MARGIN_MODE,
+  SIZE,
+} from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
 import { mulDivCeil, PPM, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import { openingRatePpm } from "../formulas/opening-rate.ts";
@@ -77,11 +87,14 @@ export function settleFill(state: SymbolState, transaction: Transaction, row: nu
   const contributed = n[row + CONTRIBUTED];
   const isolatedQuanta = isolatedMarginAfter(state, row, fill);
   setIsolatedMargin(state, transaction, row, isolatedQuanta);
+  // The order no longer reserves what it has filled. The next fill of the walk may use margin that came back, too: all of it
+  // stands in one record of the log.
+  state.marginTable.useDeferred();
   // Of a position that is closed nothing is taken: then spendable() was not called.
   const taken = n[row + SIZE] === 0 ? 0 : contributed - n[row + CONTRIBUTED] - fill.feeQuanta;
   const missing = taken > 0 ? Math.min(taken, missingEquity(state, row)) : 0;
-  if (missing > 0) setIsolatedMargin(state, transaction, row, isolatedQuanta - missing);
-  // The next fill of the walk may use margin that came back: both stand in one record of the log.
+  if (missing <= 0) return;
+  setIsolatedMargin(state, transaction, row, isolatedQuanta - missing);
   state.marginTable.useDeferred();
 }
 
@@ -143,7 +156,19 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * The most that the cross account can set aside: equity beyond maintenance margin and beyond unrealised gains, less what the fill
+ * What the cross account keeps of its equity when a fill of the row moves margin out of it: maintenance margin, unrealised gains,
+ * and, if something must stay behind its positions (transfer-margin.ts), that beside all other initial margin. To be called
+ * after readConsistent().
+ */
+export function keptEquity({ marginTable, positions }: SymbolState, row: number): Quanta {
+  const n = positions.numbers;
+  const { maintenance, gains, initial, additional } = marginTable.consistent(n[row + ACCOUNT]);
+  const bound = additional > 0 ? initial - n[row + CONTRIBUTED_INITIAL] + additional : 0;
+  return Math.max(maintenance, gains, bound);
+}
+
+/**
+ * The most that the cross account can set aside: equity beyond what it keeps, less what the fill
  * has cost already. An order reserves what its fills set aside, so this bound matters only when the account has lost elsewhere
  * since. Then the isolated position gets less margin, or pays the fee. No cross position is liquidated for it, and no gain that
  * may be lost again comes into it.
@@ -152,11 +177,11 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
   const isAtRest = marginTable.readConsistent(accountId);
-  const { equity, initial, maintenance, gains } = marginTable.consistent(accountId);
+  const { equity, initial } = marginTable.consistent(accountId);
   // If the account covered its initial margin before the transactions in progress, the reserved money is there, less what
   // these have spent. Otherwise only the totals as they stand are safe.
   if (isAtRest || equity >= initial)
-    return Math.max(0, marginTable.remainingEquity(accountId) - Math.max(maintenance, gains)) - spent;
+    return Math.max(0, marginTable.remainingEquity(accountId) - keptEquity(state, row)) - spent;
   const kept = Math.max(marginTable.usableMaintenance(accountId), marginTable.usableGains(accountId));
   return Math.max(0, marginTable.usableEquity(accountId) - kept) - spent;
 }
@@ -167,10 +192,8 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
  * taken. Both may give it back, and then the isolated positions have less than they could. To be called right after spendable(),
  * whose look says what is kept.
  */
-function missingEquity({ marginTable, positions }: SymbolState, row: number): Quanta {
-  const accountId = positions.numbers[row + ACCOUNT];
-  const { maintenance, gains } = marginTable.consistent(accountId);
-  return Math.max(maintenance, gains) - marginTable.usableEquityAfterFence(accountId);
+function missingEquity(state: SymbolState, row: number): Quanta {
+  return keptEquity(state, row) - state.marginTable.usableEquityAfterFence(state.positions.numbers[row + ACCOUNT]);
 }
 
 function openLoss(state: SymbolState, row: number): Quanta {

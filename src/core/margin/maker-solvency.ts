@@ -5,7 +5,7 @@ import * as units from "../base/units.ts";
 import { maintenanceMargin } from "../formulas/margin.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { owedFunding } from "./funding-payment.ts";
-import { isolatedEquity } from "./isolated.ts";
+import { isolatedEquity, keptEquity } from "./isolated.ts";
 import { positionInitial, positionMaintenance } from "./position-margin.ts";
 import { positionGain, settledMoney } from "./settled-money.ts";
 
@@ -24,6 +24,7 @@ export function isFarFromMark({ instrument, markTicks }: SymbolState, takerSide:
  *
  * - Its account, or its isolated position, has less than its initial margin. Then a price, funding or a close has used a part
  *   of what its orders reserved.
+ * - Fills would move margin into isolation that must stay behind other positions.
  * - The margin consists of unrealised gains, which must not pay for losses against the mark.
  * - Reduce-only orders may close the position that backs others.
  *
@@ -35,7 +36,9 @@ export function mayLackMargin(state: SymbolState, row: number): boolean {
   if (numbers[row + REDUCE_ONLY_ORDERS] !== 0) return true;
   state.contributions.refreshMark(row);
   if (state.isIsolated(row) && isolatedEquity(state, row) < positionInitial(state, row)) return true;
-  return state.marginTable.isShort(numbers[row + ACCOUNT]);
+  const account = numbers[row + ACCOUNT];
+  if (numbers[row + MARGIN_MODE] === ISOLATED && state.marginTable.lacksAdditional(account)) return true;
+  return state.marginTable.isShort(account);
 }
 
 /** The most that the fills of one walk may still cost a row, fees included. */
@@ -146,8 +149,7 @@ export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
 }
 
 /**
- * Closing may cost the isolated equity. Opening also sets aside what the cross account has beyond its maintenance margin, and
- * beyond its unrealised gains.
+ * Closing may cost the isolated equity. Opening also sets aside what the cross account need not keep.
  */
 function isolatedBudget(state: SymbolState, row: number): MakerBudget {
   state.contributions.refreshMark(row);
@@ -155,8 +157,7 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
   const account = positions.numbers[row + ACCOUNT];
   const toCloseQuanta = isolatedEquity(state, row);
   marginTable.readConsistent(account);
-  const { maintenance, gains } = marginTable.consistent(account);
-  const spare = Math.max(0, marginTable.remainingEquity(account) - Math.max(maintenance, gains));
+  const spare = Math.max(0, marginTable.remainingEquity(account) - keptEquity(state, row));
   return {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta,
@@ -169,7 +170,7 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
 
 /**
  * Closing may cost the position's share of the equity, by maintenance margin. Opening may use the equity that the maintenance
- * margin of other positions leaves. In isolated mode it moves margin out of the account, and no unrealised gains. Owed funding is
+ * margin of other positions leaves. In isolated mode it moves margin out of the account, which keeps what it must. Owed funding is
  * subtracted first.
  */
 function crossBudget(state: SymbolState, row: number): MakerBudget {
@@ -179,11 +180,11 @@ function crossBudget(state: SymbolState, row: number): MakerBudget {
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   marginTable.readConsistent(account);
-  const { maintenance, gains } = marginTable.consistent(account);
+  const { maintenance } = marginTable.consistent(account);
   const equity = marginTable.remainingEquity(account) + Math.min(0, owedFunding(state, row));
   const ownMaintenance = positionMaintenance(state, row);
   const others = maintenance - ownMaintenance;
-  const kept = positions.numbers[row + MARGIN_MODE] === ISOLATED ? Math.max(others, gains) : others;
+  const kept = positions.numbers[row + MARGIN_MODE] === ISOLATED ? keptEquity(state, row) : others;
   return {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta: proportion(equity, ownMaintenance, maintenance),

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, CROSS, ISOLATED, LEDGER } from "../../../src/core/base/enums.ts";
+import { NONE } from "../../../src/core/base/columns.ts";
+import { BUY, CROSS, ISOLATED, LEDGER, SELL } from "../../../src/core/base/enums.ts";
 import {
+  AmendOrder,
   MoveMargin,
   PlaceOrder,
   PrepareWithdrawal,
@@ -10,7 +12,7 @@ import {
   Withdraw,
 } from "../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { Refused } from "../../../src/core/protocol/replies.ts";
+import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { TRACED_MS } from "../../../src/core/state/recent-fills.ts";
 import { make } from "../support/exchange.ts";
 import { FineMarket } from "../support/fine-market.ts";
@@ -114,4 +116,36 @@ test("an old position cannot be left without its margin before a step that its o
     assert.deepEqual([market.wealth(honestShort), market.wealth(short)], [10_500, 10_500], what);
     assert.equal(market.wealth(long), 500, what);
   }
+});
+
+/** Flat, it rests an isolated bid in B that reserves 890 of 1000. Then it opens a long at 100x, which needs 100. */
+function reservedBefore(priceTicks: number, quantityLots: number) {
+  const market = FineMarket.open(RATE);
+  const [long, short, seller] = [market.open(1000, 100), market.open(10_000, 10), market.open(100_000, 10)];
+  market.ask(B, make(SetMarginMode, { accountId: long, marginMode: ISOLATED }));
+  market.ask(B, make(SetLeverage, { accountId: long, leverage: 1 }));
+  const bid = market.ask(B, make(PlaceOrder, { accountId: long, side: BUY, priceTicks, quantityLots }));
+  assert.equal(bid.type, OrderView.code);
+  market.deal(A, short, long, 1000);
+  assert.equal(market.size(A, long), 1000);
+  return { market, long, seller, orderId: (bid as MessageOf<typeof OrderView>).orderId };
+}
+
+test("an isolated order that has reserved its margin before does not carry it away: taken after an amendment", () => {
+  const { market, long, seller, orderId } = reservedBefore(MARK - 4000, 92);
+  market.order(B, seller, SELL, MARK, 1000);
+  const amended = make(AmendOrder, { accountId: long, orderId, priceTicks: MARK, quantityLots: 89 });
+  assert.equal(refusal(market, B, amended)?.[0], "INSUFFICIENT_MARGIN");
+  assert.deepEqual([market.size(B, long), market.usdc(long)], [0, 1000]);
+  // Where nothing of it is needed elsewhere, it may.
+  market.deposit(long, 1000);
+  assert.equal(refusal(market, B, amended), null);
+  assert.deepEqual([market.size(B, long), market.usdc(long)], [89, 1110]);
+});
+
+test("an isolated order that has reserved its margin before does not carry it away: filled as a maker", () => {
+  const { market, long, seller } = reservedBefore(MARK, 89);
+  market.order(B, seller, SELL, MARK, 89);
+  assert.deepEqual([market.size(B, long), market.usdc(long)], [0, 1000]);
+  assert.equal(market.of(B).book.best(BUY), NONE, "the order is canceled at its turn");
 });
