@@ -151,7 +151,7 @@ async function refuseForeignStream({ config, onStreamSilence }: NewExchange): Pr
   await untilAnswered(() => requireNoStream(replication), onStreamSilence);
 }
 
-/** The log says at most this often that the stream does not answer. */
+/** The log says at most this often that NATS does not answer. The reason names the stream or the lease. */
 const SILENCE_LOG_MS = 5000;
 
 function silenceLog(log: ProcessLog["log"]): (reason: string) => void {
@@ -159,7 +159,7 @@ function silenceLog(log: ProcessLog["log"]): (reason: string) => void {
   return (reason) => {
     if (performance.now() - silentAt < SILENCE_LOG_MS) return;
     silentAt = performance.now();
-    log.error({ reason }, "the replicated stream does not answer: nothing is acknowledged until it does");
+    log.error({ reason }, "NATS JetStream does not answer: nothing is acknowledged until it does");
   };
 }
 

@@ -72,6 +72,9 @@ const SUB_FOLDERS: Record<string, string[][]> = {
 /** More files than a reader takes in at a glance. */
 const MAX_FILES_PER_FOLDER = 20;
 
+/** Speaks to NATS. */
+const NATS = ["nats.ts", "nats-answers.ts", "nats-lease.ts"].map((name) => `src/replication/${name}`);
+
 /** What carries a rule of its own may be imported only by these files, or by files in these folders. */
 const SINGLE_IMPORTS: Record<string, string[]> = {
   "decimal.js": ["src/core/base/units.ts"],
@@ -79,9 +82,9 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   piscina: ["src/actor/host/pools.ts"],
   "uWebSockets.js": ["src/front/http/server.ts"],
   lmdb: ["src/store/"],
-  "@nats-io/transport-node": ["src/replication/nats.ts", "bench/replication.ts"],
-  "@nats-io/jetstream": ["src/replication/nats.ts", "bench/replication.ts"],
-  "@nats-io/kv": ["src/replication/nats.ts"],
+  "@nats-io/transport-node": [...NATS, "bench/replication.ts"],
+  "@nats-io/jetstream": [...NATS, "bench/replication.ts"],
+  "@nats-io/kv": NATS,
   ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
   ws: ["src/client/websocket.ts"],
   "cli-table3": ["src/cli/table.ts"],

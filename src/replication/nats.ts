@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { type JetStreamApiError, jetstream, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
-import { type KV, Kvm } from "@nats-io/kv";
 import {
   type Authenticator,
   ConnectionError,
@@ -13,12 +12,12 @@ import {
 } from "@nats-io/transport-node";
 import type { ReplicationConfig } from "../config/replication.ts";
 import { type Batch, headerOf, type PlacedBatch, parseBatch, StreamFault } from "./batch.ts";
+import { answered, falseIfOther, REQUEST_TIMEOUT_MS } from "./nats-answers.ts";
+import { bucketOf, NatsLease } from "./nats-lease.ts";
 import { isAwaitingPeers, isSilence, requireSync } from "./server-sync.ts";
-import { type BatchStream, type LeaseEntry, type LeaseStore, type StandbyNote, UnknownOutcomeError } from "./stream.ts";
+import { type BatchStream, type LeaseStore, type StandbyNote, UnknownOutcomeError } from "./stream.ts";
 import { requireTls } from "./tls-probe.ts";
 
-/** No answer within this time: the outcome is unknown. */
-const REQUEST_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 5000;
 /** Three servers take a while to agree on who keeps a new stream. */
 const CREATE_TIMEOUT_MS = 5000;
@@ -26,9 +25,7 @@ const RECONNECT_WAIT_MS = 100;
 /** Room for the headers of a message. */
 const HEADER_BYTES = 2048;
 const MAX_MESSAGE_BYTES = 512 * 1024;
-const WRONG_LAST_SEQUENCE = 10071;
 const STREAM_NOT_FOUND = 10059;
-const LEASE_KEY = "leader";
 
 /** The exchange whose log the stream holds, and how to reach the stream. */
 export interface ServerSettings extends ReplicationConfig {
@@ -59,19 +56,22 @@ export async function openServer(settings: ServerSettings, missing: MissingStrea
   const uncheckedMonitors = await requireSync(settings);
   return withConnection(settings, async (connection) => {
     const manager = await jetstreamManager(connection, { timeout: CREATE_TIMEOUT_MS });
-    const isNew = await openStream(manager, settings, missing);
-    const openBucket = (): Promise<KV> =>
-      new Kvm(connection).create(`${settings.stream}-lease`, {
-        history: 1,
-        replicas: settings.replicas,
-        timeout: REQUEST_TIMEOUT_MS,
-      });
-    const kv = await openBucket();
-    // That of an earlier stream of this name, whose epochs do not count here.
-    if (isNew && (await kv.get(LEASE_KEY)) !== null) await kv.delete(LEASE_KEY);
+    const { stream, replicas } = settings;
+    const found = await findStream(manager, stream);
+    if (found === null) refuseMissing(stream, missing);
+    else checkStream(found, settings);
+    const lease = await NatsLease.open(connection, settings);
+    const copies = { [bucketOf(stream)]: await lease.copies() };
+    requireReplicas(found === null ? copies : { [stream]: found.num_replicas, ...copies }, replicas);
+    if (found === null) {
+      // That of an earlier stream of this name, whose epochs do not count here. Before the stream is made: a start that fails
+      // in between finds it again.
+      await lease.clear();
+      await makeStream(manager, settings);
+    }
     return {
       stream: await NatsStream.open(connection, settings.stream),
-      lease: new NatsLease(kv, openBucket),
+      lease,
       uncheckedMonitors,
       announce: (note) => connection.publish(`${settings.stream}.standby`, JSON.stringify(note)),
       hear(listener) {
@@ -199,14 +199,8 @@ const isUngreeted = (error: Error): boolean => error instanceof ConnectionError 
 
 type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
 
-/** Returns whether it has made the stream. */
-async function openStream(manager: Manager, settings: ServerSettings, missing: MissingStream): Promise<boolean> {
-  const { stream, replicas, exchangeId, mode } = settings;
-  const found = await findStream(manager, stream);
-  if (found !== null) {
-    checkStream(found, settings);
-    return false;
-  }
+/** Throws unless a stream that does not exist may be made. */
+function refuseMissing(stream: string, missing: MissingStream): void {
   if (missing === "awaited")
     throw new StreamFault(
       `there is no stream ${stream} on the NATS server: start the leader first, or set replicate and replicateStream to those of the leader`,
@@ -215,6 +209,10 @@ async function openStream(manager: Manager, settings: ServerSettings, missing: M
     throw new StreamFault(
       `the stream ${stream} does not exist on the NATS server, but this folder says that it did: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, remove replication.json from it and start it as the leader`,
     );
+}
+
+async function makeStream(manager: Manager, settings: ServerSettings): Promise<void> {
+  const { stream, replicas, exchangeId, mode } = settings;
   const { config } = await manager.streams.add({
     name: stream,
     subjects: [`${stream}.log`],
@@ -227,7 +225,6 @@ async function openStream(manager: Manager, settings: ServerSettings, missing: M
     metadata: { perpdExchangeId: exchangeId, perpdMode: mode },
   });
   checkStream(config, settings);
-  return true;
 }
 
 /** Null if there is none of this name. */
@@ -249,6 +246,17 @@ function checkStream(config: StreamConfig, { stream, exchangeId, mode }: ServerS
     throw new StreamFault(`the stream ${stream} must have file storage, discard new and deny delete`);
 }
 
+/** `copies`: of each stream. One that exists keeps its number, so that the setting alone would promise what is not there. */
+function requireReplicas(copies: Readonly<Record<string, number>>, replicas: number): void {
+  const others = Object.keys(copies).filter((name) => copies[name] !== replicas);
+  if (others.length === 0) return;
+  const counts = Object.entries(copies).map(([name, count]) => `${name} ${count}`);
+  const edits = others.map((name) => `nats stream edit ${name} --replicas ${replicas}`);
+  throw new StreamFault(
+    `replicateReplicas is ${replicas}, but NATS keeps another number of copies (${counts.join(", ")}): run "${edits.join(" && ")}", or set replicateReplicas to that number; see "From one server to three" in docs/operating/replication.md`,
+  );
+}
+
 function refuseExchange({ metadata }: StreamConfig, stream: string, ours: string): never {
   const { perpdExchangeId } = metadata ?? {};
   throw new StreamFault(
@@ -258,27 +266,13 @@ function refuseExchange({ metadata }: StreamConfig, stream: string, ours: string
   );
 }
 
-/** Rejects with UnknownOutcomeError if the server does not answer as it should. */
-async function answered<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw new UnknownOutcomeError((error as Error).message, { cause: error });
-  }
-}
-
-/** Of a compare-and-set: false if another message was there. Throws UnknownOutcomeError for any other error. */
-function falseIfOther(error: unknown): false {
-  if ((error as JetStreamApiError).code === WRONG_LAST_SEQUENCE) return false;
-  throw new UnknownOutcomeError((error as Error).message, { cause: error });
-}
-
 class NatsStream implements BatchStream {
   readonly maxBytes: number;
   private readonly connection: NatsConnection;
   private readonly manager: Manager;
   private readonly client: ReturnType<typeof jetstream>;
   private readonly name: string;
+  private readonly what: string;
   private readonly subject: string;
   /** Hears that a message was sent. A hint only: it may not be stored yet. There is no consumer that could stall. */
   private arrivals: Subscription | null = null;
@@ -294,19 +288,20 @@ class NatsStream implements BatchStream {
     this.manager = manager;
     this.client = jetstream(connection, { timeout: REQUEST_TIMEOUT_MS });
     this.name = name;
+    this.what = `the stream ${name}`;
     this.subject = `${name}.log`;
     this.maxBytes = Math.min(MAX_MESSAGE_BYTES, (connection.info?.max_payload ?? MAX_MESSAGE_BYTES) - HEADER_BYTES);
   }
 
   async bounds(): Promise<{ first: number; last: number }> {
-    const { state } = await answered(this.manager.streams.info(this.name));
+    const { state } = await answered(this.what, this.manager.streams.info(this.name));
     return { first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
   }
 
   async get(place: number): Promise<PlacedBatch | null> {
     // The server takes 0 for a missing number, and refuses the request.
     if (place < 1) return null;
-    const message = await answered(this.manager.direct.getMessage(this.name, { seq: place }));
+    const message = await answered(this.what, this.manager.direct.getMessage(this.name, { seq: place }));
     if (message === null || message.seq !== place) return null;
     return parseBatch(place, (name) => message.header.get(name), message.data);
   }
@@ -325,7 +320,7 @@ class NatsStream implements BatchStream {
       });
       return true;
     } catch (error) {
-      return falseIfOther(error);
+      return falseIfOther(this.what, error);
     }
   }
 
@@ -343,7 +338,7 @@ class NatsStream implements BatchStream {
   }
 
   async purgeThrough(place: number): Promise<void> {
-    await answered(this.manager.streams.purge(this.name, { seq: place + 1 }));
+    await answered(this.what, this.manager.streams.purge(this.name, { seq: place + 1 }));
   }
 }
 
@@ -358,58 +353,3 @@ function readNote(message: Msg): StandbyNote | null {
     return null;
   }
 }
-
-class NatsLease implements LeaseStore {
-  private kv: KV;
-  private readonly open: () => Promise<KV>;
-
-  /** `open`: makes the bucket if it is gone. */
-  constructor(kv: KV, open: () => Promise<KV>) {
-    this.kv = kv;
-    this.open = open;
-  }
-
-  async read(): Promise<{ entry: LeaseEntry; revision: number } | null> {
-    const found = await answered(this.orOpen(this.kv.get(LEASE_KEY)));
-    return found === null || found.operation !== "PUT"
-      ? null
-      : { entry: readEntry(found.string()), revision: found.revision };
-  }
-
-  async update(entry: LeaseEntry, revision: number): Promise<number | null> {
-    const value = JSON.stringify(entry);
-    const { kv } = this;
-    try {
-      return await this.orOpen(revision === 0 ? kv.create(LEASE_KEY, value) : kv.update(LEASE_KEY, value, revision));
-    } catch (error) {
-      return falseIfOther(error) || null;
-    }
-  }
-
-  /** If nobody answers for the bucket it may have been lost. Without it nobody could lead until somebody starts again. */
-  private async orOpen<T>(call: Promise<T>): Promise<T> {
-    try {
-      return await call;
-    } catch (error) {
-      const { name, message } = error as Error;
-      if (name === "JetStreamNotEnabled" || message.includes("no responders"))
-        this.kv = await this.open().catch(() => this.kv);
-      throw error;
-    }
-  }
-}
-
-/** The entry of nobody for one that perpd did not write: a leader replaces it. */
-function readEntry(text: string): LeaseEntry {
-  try {
-    const entry = JSON.parse(text) as LeaseEntry;
-    const { node, epoch, url, instruments, isReleased } = entry;
-    const areTexts = [node, url, instruments].every((each) => typeof each === "string");
-    if (areTexts && Number.isSafeInteger(epoch) && typeof isReleased === "boolean") return entry;
-  } catch {
-    // The same as one of another form.
-  }
-  return NOBODY;
-}
-
-const NOBODY: LeaseEntry = { node: "", epoch: 0, url: "", instruments: "", isReleased: false };

@@ -49,7 +49,7 @@ test("a start that is told to stop ends with code 0 at any point, and the next o
 
 test("a start that waits for a NATS server stops with code 0", async (t) => {
   const { server, ended } = begin(t, { environment: UNREACHABLE });
-  await server.logs(/the replicated stream does not answer/);
+  await server.logs(/NATS JetStream does not answer/);
   assert.deepEqual(await server.stop(), STOPPED);
   await ended;
   assert.match(server.stderr, /"msg":"stopped"/);

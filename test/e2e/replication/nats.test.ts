@@ -11,17 +11,15 @@ import {
   openStreamReader,
   type ServerSettings,
 } from "../../../src/replication/nats.ts";
-import { Publisher } from "../../../src/replication/publisher.ts";
 import { requireSync, requireSyncLater } from "../../../src/replication/server-sync.ts";
-import { type BatchStream, UnknownOutcomeError } from "../../../src/replication/stream.ts";
-import { StreamReader } from "../../../src/replication/stream-reader.ts";
-import { untilAnswered } from "../../../src/replication/until-answered.ts";
+import { UnknownOutcomeError } from "../../../src/replication/stream.ts";
 import { batchOf, EXCHANGE, leaseOf } from "../../replication/support.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { freePort } from "../support/free-port.ts";
 import { pause, until } from "../support/wait.ts";
 import { NatsAccounts } from "./nats-accounts.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
+import { readAll } from "./read-all.ts";
 
 /** A real NATS server, without an exchange. */
 
@@ -50,14 +48,6 @@ function write(name: string, text: string): string {
 
 const refuses = (changes: Partial<ServerSettings>, message: RegExp, missing: MissingStream = "lost"): Promise<void> =>
   assert.rejects(openServer({ ...settings, ...changes }, missing), { name: StreamFault.name, message });
-
-async function readAll(stream: BatchStream): Promise<number[]> {
-  const reader = new StreamReader(stream, EXCHANGE, 1);
-  const found: number[] = [];
-  await reader.seek();
-  while (await reader.read((_bytes, sequence) => void found.push(sequence)));
-  return found;
-}
 
 before(async () => {
   if (NATS_SERVER === null) return;
@@ -207,53 +197,6 @@ test("a server that ends the connection before its greeting is no fault, with TL
   await assert.rejects(openStreamReader(plain), silence);
 });
 
-test("a start waits for three servers, of which any one may die", options, async (t) => {
-  const ports = await Promise.all(Array.from({ length: 9 }, freePort));
-  const routes = ports.slice(6).map((port) => `nats://127.0.0.1:${port}`);
-  const servers = ports.slice(0, 3).map((port, i) => {
-    const cluster = `cluster { name: three, listen: "127.0.0.1:${ports[6 + i]}", routes: [${routes.join(", ")}] }`;
-    return new Nats({ ports: [port, ports[3 + i] as number], lines: [`server_name: n${i}`, cluster] });
-  });
-  t.after(() => Promise.all(servers.map((server) => server.dispose())));
-  await startTogether(servers.slice(1));
-  const three = {
-    ...{ ...settings, servers: ports.slice(0, 3).map((port) => `nats://127.0.0.1:${port}`) },
-    ...{ monitors: ports.slice(3, 6).map((port) => `http://127.0.0.1:${port}`) },
-    ...{ credentialsFile: "", tls: null, replicas: 3 },
-  };
-  const reasons: string[] = [];
-  const opening = untilAnswered(
-    () => openServer(three, "new"),
-    (reason) => reasons.push(reason),
-  );
-  const tooFew = /no suitable peers for placement.*the stream needs 3 NATS servers that are up \(replicateReplicas\)/;
-  await until("a leader that lacks a server", () => reasons.some((reason) => tooFew.test(reason)));
-  await servers[0]?.start();
-  const { stream, close } = await opening;
-  const publisher = new Publisher({
-    stream,
-    place: 0,
-    pause: () => pause(50),
-    isOver: () => false,
-    onSilence: () => {},
-  });
-  for (let sequence = 1; sequence <= 30; sequence++) {
-    if (sequence === 10) void (await until("the leader of the stream", () => leaderOf(servers))).kill();
-    assert.equal(await publisher.publish(batchOf(sequence, sequence)), true);
-  }
-  assert.deepEqual(
-    await until("all messages", () =>
-      readAll(stream).then(
-        (found) => found.length === 30 && found,
-        () => false,
-      ),
-    ),
-    Array.from({ length: 30 }, (_, i) => i + 1),
-  );
-  assert.deepEqual(await stream.bounds(), { first: 1, last: 30 });
-  await close();
-});
-
 test(
   "of three servers one may be down at a start, and is asked whether it writes to its disk when it is back",
   options,
@@ -284,30 +227,3 @@ test(
     await requireSyncLater([down], { ...clock, isOver: () => true });
   },
 );
-
-/** Two of three new servers do not always agree on which of them leads, however long they run. Then they start again. */
-async function startTogether(servers: readonly Nats[]): Promise<void> {
-  const killAll = () => Promise.all(servers.map((server) => server.kill()));
-  for (let tries = 1; ; tries++) {
-    const timer = setTimeout(killAll, AGREE_WITHIN_MS);
-    const starting = Promise.all(servers.map((server) => server.start()));
-    const error = await starting.then(() => null).catch((why: Error) => why);
-    clearTimeout(timer);
-    if (error === null) return;
-    if (tries === 4) throw error;
-    await killAll();
-  }
-}
-const AGREE_WITHIN_MS = 15_000;
-
-/** The server that leads the stream, or undefined while the first server does not know it. */
-async function leaderOf(servers: readonly Nats[]): Promise<Nats | undefined> {
-  interface Jsz {
-    account_details?: { stream_detail?: { name: string; cluster?: { leader?: string } }[] }[];
-  }
-  const reply = await fetch(`${servers[0]?.monitor}/jsz?streams=true&accounts=true`);
-  const streams =
-    ((await reply.json()) as Jsz).account_details?.flatMap(({ stream_detail = [] }) => stream_detail) ?? [];
-  const leader = streams.find(({ name }) => name === "perpd")?.cluster?.leader;
-  return leader === undefined ? undefined : servers[Number(leader.slice(1))];
-}

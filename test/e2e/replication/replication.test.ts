@@ -262,7 +262,7 @@ test("while the stream is gone nothing is acknowledged, and nothing is lost when
       clientOrderId: "in-between",
     },
   });
-  await second.logs(/the replicated stream does not answer/);
+  await second.logs(/NATS JetStream does not answer/);
   await until("reads to be refused", async () => (await plainAt(second).request("GET", "/orders")).status === 503);
   await leaving.close();
   await nats.start();
@@ -420,13 +420,13 @@ test("a leader stops in order without the stream, and a start waits until it is 
   await nats.kill();
   const lost = tryOrder(first, "unanswered");
   const oldLog = first.stderr.length;
-  await until("the silence", () => /the replicated stream does not answer/.test(first.stderr.slice(oldLog)));
+  await until("the silence", () => /NATS JetStream does not answer/.test(first.stderr.slice(oldLog)));
   assert.deepEqual(await first.stop(), { code: 0, signal: null });
   assert.ok([503, undefined].includes((await lost)?.status));
   const stopped = first.stderr.length;
   const leads = first.start();
   leads.catch(() => {});
-  await until("the start to wait", () => /the replicated stream does not answer/.test(first.stderr.slice(stopped)));
+  await until("the start to wait", () => /NATS JetStream does not answer/.test(first.stderr.slice(stopped)));
   await nats.start();
   await leads;
   // The server may have got it at last. Nobody was told, so either is right.
