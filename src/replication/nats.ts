@@ -26,6 +26,7 @@ const RECONNECT_WAIT_MS = 100;
 const HEADER_BYTES = 2048;
 const MAX_MESSAGE_BYTES = 512 * 1024;
 const STREAM_NOT_FOUND = 10059;
+const NOT_CLUSTERED = 10074;
 
 /** The exchange whose log the stream holds, and how to reach the stream. */
 export interface ServerSettings extends ReplicationConfig {
@@ -90,7 +91,7 @@ export async function openServer(settings: ServerSettings, missing: MissingStrea
 /**
  * For a folder that holds no exchange, before anything is written to it: throws StreamFault if the stream exists, because it
  * holds the log of another exchange, and for each server that openServer() refuses. Throws UnknownOutcomeError while no server
- * answers.
+ * answers. It makes the lease: only that shows whether the servers can keep so many copies.
  */
 export async function requireNoStream(config: ReplicationConfig): Promise<void> {
   await requireSync(config);
@@ -98,6 +99,8 @@ export async function requireNoStream(config: ReplicationConfig): Promise<void> 
     const manager = await jetstreamManager(connection, { timeout: REQUEST_TIMEOUT_MS });
     const found = await findStream(manager, config.stream);
     if (found !== null) refuseExchange(found, config.stream, "this folder holds no exchange");
+    const lease = await NatsLease.open(connection, config);
+    requireReplicas({ [bucketOf(config.stream)]: await lease.copies() }, config.replicas);
     await connection.close();
   });
 }
@@ -136,7 +139,9 @@ async function withConnection<T>(
 function reasonOf(error: Error, { replicas }: ReplicationConfig): string {
   const hint = isAwaitingPeers(error)
     ? `; the stream needs ${replicas} NATS servers that are up (replicateReplicas)`
-    : "";
+    : (error as JetStreamApiError).code === NOT_CLUSTERED
+      ? `; replicateReplicas is ${replicas}, and this server is in no cluster: set it to 1, or set up three servers`
+      : "";
   return `NATS JetStream: ${error.message}${hint}`;
 }
 

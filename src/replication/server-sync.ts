@@ -88,11 +88,15 @@ export function isSilence(error: Error): boolean {
   const { code, status } = error as Error & { code?: unknown; status?: unknown };
   // This account has none, and never will.
   if (error.name === "JetStreamNotEnabled") return false;
-  if (isAwaitingPeers(error)) return true;
+  if (isAwaitingPeers(error) || code === STREAM_OFFLINE) return true;
+  // A stream that was just made, and whose leader does not listen yet.
+  if (error.name === "NoResponders") return true;
   if (error.name === "TimeoutError" || SILENCE.has(String(code)) || status === SERVICE_UNAVAILABLE) return true;
   return error.cause instanceof Error && isSilence(error.cause);
 }
 
+/** All servers that keep the stream are down. */
+const STREAM_OFFLINE = 10118;
 const NO_PEERS = 10005;
 
 /**

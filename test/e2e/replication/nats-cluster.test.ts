@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { StreamFault } from "../../../src/replication/batch.ts";
-import { openServer, openStreamReader, type ServerSettings } from "../../../src/replication/nats.ts";
+import { openServer, openStreamReader, requireNoStream, type ServerSettings } from "../../../src/replication/nats.ts";
 import { Publisher } from "../../../src/replication/publisher.ts";
 import { untilAnswered } from "../../../src/replication/until-answered.ts";
 import { batchOf, EXCHANGE } from "../../replication/support.ts";
@@ -110,6 +110,18 @@ test(
     assert.deepEqual([await copiesOf("grown"), await copiesOf("KV_grown-lease")], [3, 3]);
   },
 );
+
+test("a start on new streams waits for their leaders", options, async () => {
+  for (let i = 0; i < 4; i++) {
+    const fresh = { ...three, stream: `fresh-${i}` };
+    await untilAnswered(
+      () => requireNoStream(fresh),
+      () => {},
+    );
+    await (await opened(fresh, "new")).close();
+    assert.deepEqual([await copiesOf(fresh.stream), await copiesOf(`KV_${fresh.stream}-lease`)], [3, 3]);
+  }
+});
 
 /** Two of three new servers do not always agree on which of them leads, however long they run. Then they start again. */
 async function startTogether(servers: readonly Nats[]): Promise<void> {

@@ -501,6 +501,16 @@ test(
   },
 );
 
+test("a server that cannot keep three copies is refused, and nothing is written", options, async () => {
+  const failed = await startAndFail({
+    dataFolder: data("new"),
+    environment: { ...environment(), PERPD_REPLICATE_STREAM: "three", PERPD_REPLICATE_REPLICAS: "3" },
+  });
+  assert.equal(failed.code, 1);
+  assert.match(failed.output, /replicateReplicas is 3, and this server is in no cluster: set it to 1, or set up three/);
+  assert.equal(existsSync(data("new")), false);
+});
+
 test("a stream that lost acknowledged transactions stops a start, and is named", options, async () => {
   await first.stop();
   await purgeStream(nats.url, 0);
