@@ -1,6 +1,6 @@
 import { PerpdClient } from "../client/client.ts";
 import type { StepDown } from "../client/types.ts";
-import type { Command } from "./command.ts";
+import { type Command, PartlyFailedError } from "./command.ts";
 
 const LOOK_EVERY_MS = 20;
 const LOOK_FOR_MS = 10_000;
@@ -13,10 +13,14 @@ export const stepDown: Command = {
   async run({ client, values, terminal: { print }, asJson }) {
     const begunAt = performance.now();
     const reply = await client.stepDown(values.force === true);
-    if (asJson) return print(JSON.stringify(reply));
+    if (asJson) print(JSON.stringify(reply));
     const leader = await findLeader(reply, begunAt + LOOK_FOR_MS);
+    if (leader === null)
+      throw new PartlyFailedError(
+        "stepped down, but no standby is seen to lead: look at their logs, and start a process",
+      );
     const ms = Math.round(performance.now() - begunAt);
-    print(leader === null ? "stepped down; nobody is seen to lead yet" : `${leader} leads after ${ms} ms`);
+    if (!asJson) print(`${leader} leads after ${ms} ms`);
   },
 };
 

@@ -350,9 +350,9 @@ class NatsStream implements BatchStream {
 /** Null if it is none: anybody may send to a subject that has no permissions. */
 function readNote(message: Msg): StandbyNote | null {
   try {
-    const { id, url, sequence } = message.json<StandbyNote>();
+    const { id, url, sequence, isHealthy } = message.json<StandbyNote>();
     return typeof id === "string" && typeof url === "string" && Number.isSafeInteger(sequence)
-      ? { id, url, sequence }
+      ? { id, url, sequence, isHealthy: isHealthy !== false }
       : null;
   } catch {
     return null;

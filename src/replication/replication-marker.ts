@@ -20,9 +20,10 @@ export function readMarker(dataDir: string): Marker | null {
   return text === null ? null : (JSON.parse(text) as Marker);
 }
 
-/** Durable when it returns. */
+/** Durable when it returns. One that is there already needs no write: a full disk must not end a process that may lead. */
 export function writeMarker(dataDir: string, { stream, mode }: Marker): void {
-  writeDurably(dataDir, MARKER_FILE, toJson({ stream, mode }));
+  const content = toJson({ stream, mode });
+  if (readIfPresent(join(dataDir, MARKER_FILE)) !== content) writeDurably(dataDir, MARKER_FILE, content);
 }
 
 /** Throws if the folder was replicated, and is now to be started alone. */

@@ -34,6 +34,8 @@ type Records = Pick<Batch, "first" | "last" | "bytes">;
 export interface LocalSide {
   /** Transactions of a leader may come. Before, only the lease is watched. */
   readonly mayFollow: boolean;
+  /** The disk has room and all threads work. */
+  readonly isHealthy: boolean;
   /** At this time this machine had all of the stream: ms of the monotonic clock. */
   readWhole(atMs: number): void;
   /** The last sequence in this machine's log that may be published. */
@@ -231,7 +233,9 @@ export class Replicator {
       this.followed = entry.node;
       this.options.onFollowing(entry);
     }
-    const isFree = this.watch.observe(revision, monotonicMs()) || (entry.isReleased && entry.epoch >= epoch);
+    // One that could not serve lets the others go first. If there is none, it leads all the same when the lease has lapsed.
+    const mayHurry = entry.isReleased && entry.epoch >= epoch && this.options.local.isHealthy;
+    const isFree = this.watch.observe(revision, monotonicMs()) || mayHurry;
     if (isFree) {
       this.freeRevision = revision;
       this.answeredBefore = entry.sequence ?? 0;

@@ -50,6 +50,8 @@ export interface StandbyNote {
   readonly url: string;
   /** The last transaction that counts there. */
   readonly sequence: number;
+  /** Its disk has room and its threads work, so it may lead. An older program does not say it. */
+  readonly isHealthy?: boolean;
 }
 
 /** One entry that is replaced by compare-and-set. Calls reject as those of BatchStream. */

@@ -11,6 +11,7 @@ import { batchOf, EXCHANGE, leaseOf, MemoryLease, MemoryStream } from "./support
 /** A journal in memory that counts whatever the stream has, or at once in mode `async`. */
 class MemoryJournal implements LocalSide {
   readonly mayFollow = true;
+  isHealthy = true;
   readonly lastRecordMs = 0;
   readonly streamedThrough: number;
   isStopping = false;
@@ -257,6 +258,21 @@ test("a standby knows that it has all of the stream only from the server that kn
   assert.deepEqual([journal.wholeAtMs, journal.released()], [wholeAtMs, 4]);
   journal.stop();
   await ended;
+});
+
+test("a process that could not serve takes a released lease only when nobody else does", async () => {
+  for (const isHealthy of [true, false]) {
+    const lease = new MemoryLease();
+    lease.entry = { ...leaseOf("before", 1), isReleased: true };
+    lease.revision = 1;
+    const journal = new MemoryJournal(4);
+    journal.isHealthy = isHealthy;
+    const { state, ended } = open({ stream: new MemoryStream([batchOf(1, 4)]), lease, journal, mayBegin: false });
+    await until("the leader", () => state.isLeading);
+    assert.equal(state.ledAtMs < 1000, isHealthy, String(state.ledAtMs));
+    journal.stop();
+    await ended;
+  }
 });
 
 test("a standby lets a rival that has claimed take the lease", async () => {

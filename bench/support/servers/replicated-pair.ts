@@ -103,7 +103,7 @@ export class ReplicatedPair {
     standby.start().catch(() => {});
     await until("the standby to follow", async () => {
       const { standbys } = await new Operator(leader).get<Replication>("/replication");
-      return standbys.some(({ lagTransactions }) => lagTransactions === 0);
+      return standbys.some(({ healthy, lagTransactions }) => healthy && lagTransactions === 0);
     });
   }
 }

@@ -44,6 +44,8 @@ export interface StandbyStatus {
   readonly sequence: number;
   /** So many transactions it was behind when it was last heard. */
   readonly lagTransactions: number;
+  /** Its disk has room and its threads work. */
+  readonly healthy: boolean;
   readonly heardMsAgo: number;
 }
 

@@ -197,14 +197,17 @@ export class Host extends EngineClient {
   /** Starts to watch the disk. */
   startWatching(): void {
     this.checkPastRows();
-    this.diskWatch = setInterval(() => {
+    const look = (): void => {
       try {
         this.watchDisk();
       } catch (error) {
         const why = `the data folder ${this.config.data} cannot be used: ${(error as Error).message}`;
         this.onFatal(new Error(why, { cause: error }));
       }
-    }, DISK_INTERVAL_MS);
+    };
+    // A released lease need not wait for the first interval.
+    look();
+    this.diskWatch = setInterval(look, DISK_INTERVAL_MS);
   }
 
   /** Answers the requests on their way, then stops the threads in the order in which data flows. Loses nothing durable. */
@@ -248,6 +251,9 @@ export class Host extends EngineClient {
     this.isStalled = this.logStall.check(durable, lastSequence);
     this.isHistoryStalled = this.historyStall.check(indexed, durable);
     if (this.isStalled !== wasStalled) this.onStall();
+    const isImpaired = !this.hasDiskRoom || this.isStalled || this.isHistoryStalled;
+    this.control.isHealthy =
+      !isImpaired && this.actorIds.every((actorId) => !this.isDown(actorId) && !this.isUnresponsive(actorId));
   }
 
   private async startStore(): Promise<StoreReady> {

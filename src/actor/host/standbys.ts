@@ -30,8 +30,8 @@ export class Standbys {
     const nowMs = this.now();
     return [...this.heard.values()]
       .sort((a, b) => b.sequence - a.sequence)
-      .map(({ url, sequence, lagTransactions, atMs }) => {
-        return { url, sequence, lagTransactions, heardMsAgo: Math.round(nowMs - atMs) };
+      .map(({ url, sequence, lagTransactions, isHealthy = true, atMs }) => {
+        return { url, sequence, lagTransactions, healthy: isHealthy, heardMsAgo: Math.round(nowMs - atMs) };
       });
   }
 

@@ -13,8 +13,9 @@ const LEASED_UNTIL = 80;
 const FOLLOWING = 88;
 const MAY_FOLLOW = 96;
 const READ_WHOLE_AT = 104;
+const HEALTHY = 112;
 /** By actor id. */
-const STORED_SNAPSHOTS = 112;
+const STORED_SNAPSHOTS = 120;
 const ACTOR_IDS = 256;
 const RECEIVED_SNAPSHOTS = STORED_SNAPSHOTS + ACTOR_IDS;
 /** By worker. */
@@ -112,6 +113,14 @@ export class Control {
   }
   set readWholeAtMs(timeMs: number) {
     this.store(READ_WHOLE_AT, timeMs);
+  }
+
+  /** The disk has room and all threads work, as far as the main thread has seen. Not before its first look. */
+  get isHealthy(): boolean {
+    return this.load(HEALTHY) === 1;
+  }
+  set isHealthy(isHealthy: boolean) {
+    this.store(HEALTHY, isHealthy ? 1 : 0);
   }
 
   /** A worker that follows has applied everything through this sequence. */

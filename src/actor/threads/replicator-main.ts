@@ -115,7 +115,7 @@ function exchangeNotes(
     if (!control.isFollowing && note.id !== id) post({ standby: note });
   });
   const timer = setInterval(() => {
-    if (control.isFollowing) server.announce({ id, url, sequence: control.durable });
+    if (control.isFollowing) server.announce({ id, url, sequence: control.durable, isHealthy: control.isHealthy });
   }, NOTE_INTERVAL_MS);
   return () => clearInterval(timer);
 }
@@ -150,6 +150,10 @@ class JournalSide implements LocalSide {
 
   readWhole(atMs: number): void {
     this.control.readWholeAtMs = atMs;
+  }
+
+  get isHealthy(): boolean {
+    return this.control.isHealthy;
   }
 
   publishable(): number {

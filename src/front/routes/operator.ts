@@ -172,7 +172,9 @@ export const stepDownRoute = (context: Context): Route =>
       if (!context.isReady()) throw new ApiError("NOT_READY");
       const { replication } = context.engine;
       const { epoch = 0, standbys = [] } = replication ?? {};
-      const isReady = standbys.some(({ lagTransactions }) => lagTransactions <= MAX_LAG_TRANSACTIONS);
+      const isReady = standbys.some(
+        ({ healthy, lagTransactions }) => healthy && lagTransactions <= MAX_LAG_TRANSACTIONS,
+      );
       if (replication === null)
         throw new ApiError("NO_STANDBY", { message: "The log is on this machine only, so nobody could take over." });
       if (!isReady && body.force !== true) throw new ApiError("NO_STANDBY", { details: { standbys: standbys.length } });

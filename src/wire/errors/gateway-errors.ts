@@ -322,7 +322,8 @@ export const GATEWAY_ERRORS = {
   NO_STANDBY: {
     status: 409,
     problem: "No standby is ready to take over; nothing was done.",
-    remedy: "Start one, or wait until GET /v1/replication shows one without a lag. `force` steps down all the same.",
+    remedy:
+      "Start one, or wait until GET /v1/replication shows one that is healthy and without a lag. `force` steps down all the same.",
     groups: ["STEP_DOWN"],
   },
   TIMEOUT: {

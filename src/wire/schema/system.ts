@@ -36,6 +36,10 @@ export const Standby = object({
     description: "So many transactions it was behind when it was last heard.",
     examples: [3],
   }),
+  healthy: Type.Boolean({
+    description: "Its disk has room and all of its threads work. The leader steps down only if one standby is healthy.",
+    examples: [true],
+  }),
   heardMsAgo: Type.Integer({ description: "When it was last heard, in ms before this answer.", examples: [640] }),
 });
 export const Standbys = Type.Array(Standby, {

@@ -10,9 +10,15 @@ test("the leader knows the standbys that it has heard in the last seconds, the f
   nowMs += 600;
   hear("b", 101);
   assert.deepEqual(standbys.list(), [
-    { url: "http://b", sequence: 101, lagTransactions: 0, heardMsAgo: 0 },
-    { url: "http://a", sequence: 90, lagTransactions: 10, heardMsAgo: 600 },
+    { url: "http://b", sequence: 101, lagTransactions: 0, healthy: true, heardMsAgo: 0 },
+    { url: "http://a", sequence: 90, lagTransactions: 10, healthy: true, heardMsAgo: 600 },
   ]);
+  // An older program does not say whether it is.
+  standbys.hear({ id: "b", url: "http://b", sequence: 101, isHealthy: false }, 100);
+  assert.deepEqual(
+    standbys.list().map(({ healthy }) => healthy),
+    [false, true],
+  );
   nowMs += 3000;
   assert.deepEqual(
     standbys.list().map(({ url }) => url),

@@ -345,7 +345,7 @@ test("an operator has the leader step down: a standby leads, and no request is l
   leads.catch(() => {});
   const { standbys, epoch, sequence } = await until("the leader to hear the standby", async () => {
     const state = await operator.get<Replication>("/replication");
-    return state.standbys.length > 0 && state;
+    return state.standbys[0]?.healthy && state;
   });
   assert.ok((standbys[0]?.sequence ?? 0) > sequence - 100, JSON.stringify(standbys));
   assert.match(await metricsOf(first), /perpd_replication_standbys 1\n/);

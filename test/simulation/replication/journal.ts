@@ -31,6 +31,7 @@ export interface JournalParts {
  */
 export class SimulatedJournal implements LocalSide {
   readonly mayFollow = true;
+  readonly isHealthy = true;
   isStopping = false;
   readonly streamedThrough: number;
   leasedUntilMs = Number.NEGATIVE_INFINITY;
