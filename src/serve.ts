@@ -177,6 +177,11 @@ async function lead(host: Host, config: Config, { log }: ProcessLog): Promise<vo
       lost,
       "these transactions of the leader before were answered and never came into the stream: they are lost",
     );
+  host.onPossibleLoss = (withinMs) =>
+    log.warn(
+      { withinMs },
+      "the leader before did not release its lease: in mode async, what it answered after the last renewal may be lost, unless it is in the log of this machine",
+    );
   if (host.cutTail !== null) logCutTail(host.cutTail, log);
   host.startFollowing();
   await host.whenLeading();

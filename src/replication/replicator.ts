@@ -78,6 +78,11 @@ export interface ReplicatorEvents {
   onSilence(reason: string): void;
   /** In mode `async`: the leader before has answered these transactions, and they never came into the stream. */
   onLost(first: number, last: number): void;
+  /**
+   * In mode `async`: the leader before has not released its lease. What it answered after the last renewal is not known, and
+   * may be lost. That is so much time at most.
+   */
+  onPossibleLoss(withinMs: number): void;
 }
 
 export interface ReplicatorOptions extends ReplicatorEvents {
@@ -110,6 +115,8 @@ export class Replicator {
   private freeRevision = -1;
   /** The last transaction that the leader before had answered, as far as its lease says it. */
   private answeredBefore = 0;
+  /** The leader before had published everything that it answered. */
+  private isReleased = false;
   private lookedAtMs = Number.NEGATIVE_INFINITY;
   private checkedAtMs = Number.NEGATIVE_INFINITY;
   /** Since when the stream has had a message that could not be read; Infinity = it has none. */
@@ -219,6 +226,7 @@ export class Replicator {
     }
     if (found === null) {
       this.freeRevision = 0;
+      this.isReleased = false;
       // An exchange that was led has lost it. Its leader may answer reads until the end of the lease that it had.
       return epoch === 0 ? mayBegin : this.watch.observe(0, monotonicMs());
     }
@@ -234,10 +242,11 @@ export class Replicator {
       this.options.onFollowing(entry);
     }
     // One that could not serve lets the others go first. If there is none, it leads all the same when the lease has lapsed.
-    const mayHurry = entry.isReleased && entry.epoch >= epoch && this.options.local.isHealthy;
-    const isFree = this.watch.observe(revision, monotonicMs()) || mayHurry;
+    const isReleased = entry.isReleased && entry.epoch >= epoch;
+    const isFree = this.watch.observe(revision, monotonicMs()) || (isReleased && this.options.local.isHealthy);
     if (isFree) {
       this.freeRevision = revision;
+      this.isReleased = isReleased;
       this.answeredBefore = entry.sequence ?? 0;
     }
     return isFree;
@@ -266,6 +275,7 @@ export class Replicator {
     if ((await this.send(publisher, { first: sequence, last: sequence, bytes }, epoch)) !== true) return null;
     this.epoch = epoch;
     if (this.answeredBefore >= sequence) this.options.onLost(sequence, this.answeredBefore);
+    if (settings.mode === "async" && epoch > 1 && !this.isReleased) this.options.onPossibleLoss(LEASE_VALID_MS);
     await this.deliver(bytes, sequence);
     while (local.released() < sequence && !local.isStopping) await sleep(1);
     local.readAfter(sequence);

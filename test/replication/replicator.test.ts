@@ -86,6 +86,7 @@ function open({ stream = new MemoryStream(), lease = new MemoryLease(), mode = "
   const { journal = new MemoryJournal(0), mayBegin = true } = parts;
   let nowMs = 0;
   const lost: [number, number][] = [];
+  const possiblyLostMs: number[] = [];
   const state = { isLeading: false, ledAtMs: 0 };
   const sleep = (ms: number): Promise<void> => {
     nowMs += ms;
@@ -104,8 +105,9 @@ function open({ stream = new MemoryStream(), lease = new MemoryLease(), mode = "
     onFollowing: () => {},
     onSilence: () => {},
     onLost: (first, last) => void lost.push([first, last]),
+    onPossibleLoss: (withinMs) => void possiblyLostMs.push(withinMs),
   };
-  return { stream, lease, journal, lost, state, ended: new Replicator(options).run() };
+  return { stream, lease, journal, lost, possiblyLostMs, state, ended: new Replicator(options).run() };
 }
 
 test("a renewal that is on its way does not undo the release of the lease", async () => {
@@ -195,6 +197,29 @@ test("a new leader compares the stream with what the one before had answered", a
     journal.stop();
     await ended;
     assert.deepEqual(lost, expected, `${mode} ${sequence}`);
+  }
+});
+
+test("in mode async a leader that has not released its lease may have answered more than the lease says", async () => {
+  for (const [mode, isReleased, last, expected] of [
+    ["async", false, 4, [750]],
+    ["async", true, 4, []],
+    ["sync", false, 4, []],
+    // Nobody led before.
+    ["async", false, 0, []],
+  ] as const) {
+    const lease = new MemoryLease();
+    if (last > 0) {
+      lease.entry = { ...leaseOf("dead", 1), isReleased, sequence: last };
+      lease.revision = 1;
+    }
+    const stream = new MemoryStream(last > 0 ? [batchOf(1, last)] : []);
+    const parts = { stream, lease, mode, journal: new MemoryJournal(last, last, mode === "async") };
+    const { state, journal, ended, possiblyLostMs } = open(parts);
+    await until("the leader", () => state.isLeading);
+    journal.stop();
+    await ended;
+    assert.deepEqual(possiblyLostMs, expected, `${mode} ${isReleased} ${last}`);
   }
 });
 

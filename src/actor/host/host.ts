@@ -113,6 +113,8 @@ export class Host extends EngineClient {
   private readonly standbys = new Standbys();
   /** Called if the leader before has answered transactions that never came into the stream, in mode `async`. */
   onLost: (lost: LostTransactions) => void = () => {};
+  /** Called if answers of the leader before may be lost, of so many ms at most. See ReplicatorEvents. */
+  onPossibleLoss: (withinMs: number) => void = () => {};
   /** Called when `leadership` changes. */
   onLeadership: () => void = () => {};
   private readonly disk: DiskRoom;
@@ -339,6 +341,7 @@ export class Host extends EngineClient {
   private hear(message: Exclude<ReplicatorMessage, { cut: unknown }>): void {
     if ("silent" in message) return this.options.onStreamSilence?.(message.silent);
     if ("lost" in message) return this.onLost(message.lost);
+    if ("mayHaveLostMs" in message) return this.onPossibleLoss(message.mayHaveLostMs);
     if ("unchecked" in message) return this.options.onUncheckedServers?.(message.unchecked);
     if ("standby" in message) return this.standbys.hear(message.standby, this.releasedSequence());
     if ("leading" in message) return this.beginToLead(message.leading);

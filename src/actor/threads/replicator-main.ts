@@ -43,6 +43,7 @@ export type ReplicatorMessage =
   | { readonly leading: number }
   | { readonly following: LeaseEntry }
   | { readonly lost: LostTransactions }
+  | { readonly mayHaveLostMs: number }
   | { readonly standby: StandbyNote }
   | { readonly unchecked: readonly string[] }
   | { readonly silent: string };
@@ -85,6 +86,7 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
     onLeading: (epoch) => change({ leading: epoch }),
     onFollowing: (leader) => change({ following: leader }),
     onLost: (first, last) => change({ lost: { first, last } }),
+    onPossibleLoss: (withinMs) => post({ mayHaveLostMs: withinMs }),
     onSilence,
   });
   const endNotes = exchangeNotes(server, settings, new Control(task.control), post);

@@ -335,6 +335,7 @@ export class NodeProcess implements Caller {
       },
       onSilence: () => {},
       onLost: () => {},
+      onPossibleLoss: () => {},
     });
   }
 
