@@ -177,6 +177,8 @@ async function lead(host: Host, config: Config, { log }: ProcessLog): Promise<vo
       lost,
       "these transactions of the leader before were answered and never came into the stream: they are lost",
     );
+  host.onWrongClock = (difference) =>
+    log.warn(difference, "the clock of a standby differs from this machine's: set it right before that standby leads");
   host.onPossibleLoss = (withinMs) =>
     log.warn(
       { withinMs },

@@ -350,10 +350,10 @@ class NatsStream implements BatchStream {
 /** Null if it is none: anybody may send to a subject that has no permissions. */
 function readNote(message: Msg): StandbyNote | null {
   try {
-    const { id, url, sequence, isHealthy } = message.json<StandbyNote>();
-    return typeof id === "string" && typeof url === "string" && Number.isSafeInteger(sequence)
-      ? { id, url, sequence, isHealthy: isHealthy !== false }
-      : null;
+    const { id, url, sequence, isHealthy, timeMs } = message.json<StandbyNote>();
+    if (typeof id !== "string" || typeof url !== "string" || !Number.isSafeInteger(sequence)) return null;
+    const note = { id, url, sequence, isHealthy: isHealthy !== false };
+    return timeMs !== undefined && Number.isSafeInteger(timeMs) ? { ...note, timeMs } : note;
   } catch {
     return null;
   }

@@ -52,6 +52,8 @@ export interface StandbyNote {
   readonly sequence: number;
   /** Its disk has room and its threads work, so it may lead. An older program does not say it. */
   readonly isHealthy?: boolean;
+  /** By the clock of its machine, when it sent this. An older program does not say it. */
+  readonly timeMs?: number;
 }
 
 /** One entry that is replaced by compare-and-set. Calls reject as those of BatchStream. */

@@ -110,7 +110,11 @@ export class Host extends EngineClient {
   leadership: Leadership = { leader: null, epoch: 0 };
   /** The tail of the log that was not in the stream and that the start has cut off, or null. */
   cutTail: CutTail | null = null;
-  private readonly standbys = new Standbys();
+  private readonly standbys = new Standbys({
+    onWrongClock: (url, aheadMs) => this.onWrongClock({ standby: url, aheadMs }),
+  });
+  /** Called once when the clock of a standby differs much from that of this machine, which leads. */
+  onWrongClock: (difference: { readonly standby: string; readonly aheadMs: number }) => void = () => {};
   /** Called if the leader before has answered transactions that never came into the stream, in mode `async`. */
   onLost: (lost: LostTransactions) => void = () => {};
   /** Called if answers of the leader before may be lost, of so many ms at most. See ReplicatorEvents. */

@@ -117,7 +117,8 @@ function exchangeNotes(
     if (!control.isFollowing && note.id !== id) post({ standby: note });
   });
   const timer = setInterval(() => {
-    if (control.isFollowing) server.announce({ id, url, sequence: control.durable, isHealthy: control.isHealthy });
+    if (!control.isFollowing) return;
+    server.announce({ id, url, sequence: control.durable, isHealthy: control.isHealthy, timeMs: Date.now() });
   }, NOTE_INTERVAL_MS);
   return () => clearInterval(timer);
 }

@@ -4,7 +4,7 @@ import { Standbys } from "../../../src/actor/host/standbys.ts";
 
 test("the leader knows the standbys that it has heard in the last seconds, the furthest ahead first", () => {
   let nowMs = 1000;
-  const standbys = new Standbys(() => nowMs);
+  const standbys = new Standbys({ now: () => nowMs, onWrongClock: () => assert.fail() });
   const hear = (id: string, sequence: number): void => standbys.hear({ id, url: `http://${id}`, sequence }, 100);
   hear("a", 90);
   nowMs += 600;
@@ -33,4 +33,24 @@ test("the leader knows the standbys that it has heard in the last seconds, the f
     standbys.list().map(({ url }) => url),
     ["http://a"],
   );
+});
+
+test("the leader is told once of a standby whose clock is wrong, and not of a late note", () => {
+  let wallMs = 5_000_000;
+  const found: [string, number][] = [];
+  const standbys = new Standbys({ wallMs: () => wallMs, onWrongClock: (url, aheadMs) => found.push([url, aheadMs]) });
+  const hear = (id: string, timeMs?: number): void =>
+    standbys.hear({ id, url: id, sequence: 1, ...(timeMs === undefined ? {} : { timeMs }) }, 1);
+  for (let i = 0; i < 5; i++) {
+    wallMs += 1000;
+    hear("ahead", wallMs + 3_600_000);
+    hear("behind", wallMs - 2000);
+    hear("right", wallMs - 900);
+    hear("late", wallMs - (i % 2 === 0 ? 2000 : 10));
+    hear("of an older program");
+  }
+  assert.deepEqual(found, [
+    ["ahead", 3_600_000],
+    ["behind", -2000],
+  ]);
 });
