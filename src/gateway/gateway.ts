@@ -33,6 +33,8 @@ const STALE_AFTER_MS = 2_000;
 /** Clients that get no market data for so long connect again: another gateway may have some. */
 const CLOSE_AFTER_MS = 10_000;
 const WATCH_EVERY_MS = 500;
+/** The leader is asked so often whether it still leads. */
+const CHECK_LEADER_EVERY_MS = 1_000;
 const FIND_WITHIN_MS = 1_000;
 const RETRY_MS = 500;
 /** The log says the same reason for no market data at most this often. */
@@ -62,6 +64,8 @@ export class Gateway implements SocketHandlers {
   private closeStream: () => Promise<void> = () => Promise.resolve();
   /** Null: there is no market data. */
   private session: MarketSession | null = null;
+  private checkedLeaderAtMs = Number.NEGATIVE_INFINITY;
+  private loggedLeader: string | null = null;
   private loggedReason = "";
   private loggedAtMs = Number.NEGATIVE_INFINITY;
   private readonly watch: NodeJS.Timeout;
@@ -87,7 +91,10 @@ export class Gateway implements SocketHandlers {
     this.ready = new Promise((resolve) => {
       this.setReady = resolve;
     });
-    this.watch = setInterval(() => this.lookAtStream(), WATCH_EVERY_MS);
+    this.watch = setInterval(() => {
+      this.lookAtLeader();
+      this.lookAtStream();
+    }, WATCH_EVERY_MS);
     this.done = this.run();
   }
 
@@ -281,8 +288,23 @@ export class Gateway implements SocketHandlers {
     if (this.session === session) this.session = null;
   }
 
+  private lookAtLeader(): void {
+    const { upstreams, log } = this;
+    const { leader, epoch } = upstreams;
+    if (leader !== this.loggedLeader) {
+      if (leader === null) log.error({}, "no upstream leads: calls for the leader wait, and are refused");
+      else log.info({ leader, epoch }, "an upstream leads");
+      this.loggedLeader = leader;
+    }
+    const now = performance.now();
+    if (leader === null) void upstreams.find(now);
+    else if (now - this.checkedLeaderAtMs >= CHECK_LEADER_EVERY_MS) {
+      this.checkedLeaderAtMs = now;
+      void upstreams.check();
+    }
+  }
+
   private lookAtStream(): void {
-    if (this.upstreams.leader === null) void this.upstreams.find(performance.now());
     if (this.session === null || this.streamAgeMs <= CLOSE_AFTER_MS) return;
     this.complain("the stream does not answer");
     this.session.sockets.closeAll();

@@ -22,6 +22,7 @@ export class Upstreams {
   /** A process that leads in an earlier epoch has been deposed. */
   private minEpoch = 0;
   private probing: Promise<void> | null = null;
+  private isChecking = false;
 
   /** `urls`: at least one. */
   constructor(urls: readonly string[], send: Send = sendUpstream) {
@@ -56,6 +57,17 @@ export class Upstreams {
   /** It does not answer, or does not lead. */
   forget(url: string): void {
     if (this.found === url) this.found = null;
+  }
+
+  /** Asks the leader that was found whether it still leads, and forgets it if not. Without calls nothing else would notice. */
+  async check(): Promise<void> {
+    const { found, foundEpoch } = this;
+    if (found === null || this.isChecking) return;
+    this.isChecking = true;
+    const epoch = await this.epochOf(found);
+    this.isChecking = false;
+    // Meanwhile it may have been found in a later epoch.
+    if (epoch !== foundEpoch && this.foundEpoch === foundEpoch) this.forget(found);
   }
 
   /** Resolves with the URL of the process that leads; null if none was found by `deadline` of performance.now(). */

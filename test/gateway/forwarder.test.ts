@@ -194,6 +194,34 @@ test("a leader of an earlier epoch than the stream's is no leader", async () => 
   assert.deepEqual([changes, upstreams.epoch], [2, 2]);
 });
 
+test("a leader that nobody calls is asked whether it still leads, once at a time", async () => {
+  const processes = new Processes({ [A]: 1, [B]: 0 }, {});
+  const { upstreams } = processes;
+  const soon = (): number => performance.now() + 10;
+  await upstreams.check();
+  assert.equal(upstreams.leader, null, "nothing to ask");
+  assert.equal(await upstreams.find(soon()), A);
+  await upstreams.check();
+  assert.equal(upstreams.leader, A);
+  // It does not answer, it follows, or it leads again after another one did.
+  for (const epoch of [-1, 0, 2]) {
+    processes.epochs[A] = epoch;
+    await upstreams.check();
+    assert.equal(upstreams.leader, null, `${epoch}`);
+    processes.epochs[A] = 1;
+    assert.equal(await upstreams.find(soon()), A);
+  }
+  let asked = 0;
+  const leads = answer(200, { role: "LEADER", epoch: 1 });
+  const slow = new Upstreams([A], async () => {
+    if (asked++ > 0) await new Promise(setImmediate);
+    return leads;
+  });
+  await slow.find(soon());
+  await Promise.all([1, 2, 3].map(() => slow.check()));
+  assert.deepEqual([asked, slow.leader], [2, A]);
+});
+
 test("a process that hangs does not keep the gateway from finding the leader", async () => {
   const never: Promise<UpstreamAnswer> = new Promise(() => {});
   const upstreams = new Upstreams([A, B], (url) =>

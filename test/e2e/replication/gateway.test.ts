@@ -337,6 +337,25 @@ test("a gateway waits for the NATS server, and says meanwhile what it waits for"
   }
 });
 
+test("a gateway that nobody calls notices that its leader hangs, and that it is back", options, async () => {
+  const logged = (line: string): number => gateway.stderr.split(line).length - 1;
+  const [lost, found] = ["no upstream leads", "an upstream leads"];
+  const before = [logged(lost), logged(found)] as const;
+  const isReady = async (): Promise<boolean> => {
+    const { status, body } = await apiAt(gateway).request<{ details?: { codes: string[] } }>("GET", "/health/ready");
+    if (status !== 200) assert.deepEqual(body.details?.codes, ["NO_LEADER"]);
+    return status === 200;
+  };
+  assert.equal(await isReady(), true);
+  leader.signal("SIGSTOP");
+  await until("the gateway to miss its leader", async () => !(await isReady()));
+  await until("its log", () => logged(lost) > before[0]);
+  leader.signal("SIGCONT");
+  await until("the gateway to find its leader", isReady);
+  await until("its log", () => logged(found) > before[1]);
+  assert.deepEqual([logged(lost), logged(found)], [before[0] + 1, before[1] + 1]);
+});
+
 test(
   "a change of leader in the middle of orders: each acknowledged one exists once, and streams go on",
   options,
