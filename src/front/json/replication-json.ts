@@ -17,5 +17,9 @@ export function printReplication(engine: Pick<Engine, "replication" | "releasedS
   return JSON.stringify(state);
 }
 
-export const roleOf = (replication: ReplicationStatus | null): Static<typeof Replication>["role"] =>
-  replication === null ? "ALONE" : replication.epoch > 0 ? "LEADER" : "STANDBY";
+/** Two processes may have begun to lead, but only one of them has a lease that holds. */
+export function roleOf(replication: ReplicationStatus | null): Static<typeof Replication>["role"] {
+  if (replication === null) return "ALONE";
+  if (replication.epoch === 0) return "STANDBY";
+  return replication.leaseLeftMs >= 0 ? "LEADER" : "LEADER_WITHOUT_LEASE";
+}

@@ -7,6 +7,7 @@ import { errorsIn } from "../../wire/error-codes.ts";
 import { ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
+import { roleOf } from "../json/replication-json.ts";
 import type { Context } from "../routing/context.ts";
 import { get, type Route } from "../routing/route.ts";
 import { problemsOf } from "./health.ts";
@@ -31,9 +32,6 @@ export function metricsRoute(context: Context): Route {
     },
   });
 }
-
-const leads = (replication: ReplicationStatus | null): boolean =>
-  replication === null || (!replication.isFollowing && replication.leaseLeftMs >= 0);
 
 function lagSeconds(replication: ReplicationStatus | null): number {
   if (replication?.isFollowing !== true) return 0;
@@ -86,7 +84,7 @@ export function createMetrics(context: Context): Registry {
   gauge("disk_free_bytes", "Free bytes on the disk of the data folder", () => engine.diskFreeBytes);
   gauge("disk_room", "1 while the disk has enough free space for new orders", () => Number(engine.hasDiskRoom));
   gauge("leader", "1 while this process leads or is alone, 0 while another one may lead", () =>
-    Number(leads(engine.replication)),
+    Number(["ALONE", "LEADER"].includes(roleOf(engine.replication))),
   );
   gauge(
     "replication_lag_transactions",

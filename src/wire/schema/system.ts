@@ -16,9 +16,10 @@ const SOLVENCY_FIGURES = {
 export const Alive = object({ live: Type.Literal(true), serverTime: Time("Time of the answer.") });
 export const Ready = object({ ready: Type.Literal(true), serverTime: Time("Time of the answer.") });
 
-export const ReplicationRole = Type.Enum(["ALONE", "LEADER", "STANDBY", "GATEWAY"], {
+export const ReplicationRole = Type.Enum(["ALONE", "LEADER", "LEADER_WITHOUT_LEASE", "STANDBY", "GATEWAY"], {
   description:
-    "ALONE: the log is on one machine only. STANDBY: it follows the leader, and answers nothing else or, with the setting `serveReads`, only reads. " +
+    "ALONE: the log is on one machine only. LEADER: this process decides, and no other one says so at the same time. " +
+    "LEADER_WITHOUT_LEASE: it led, and cannot tell whether another process leads since, because it does not reach the stream; it answers nothing that only a leader may. STANDBY: it follows the leader, and answers nothing else or, with the setting `serveReads`, only reads. " +
     "GATEWAY: it answers market data itself, and passes the rest on to the leader.",
 });
 const LagMs = nullable(
@@ -52,7 +53,11 @@ export const Replication = object({
       "Of a standby: where the leader's clients reach it. Null if this process leads, or no leader is known.",
     examples: [null],
   }),
-  epoch: Type.Integer({ description: "It grows with each leader. 0: this process does not lead.", examples: [0] }),
+  epoch: Type.Integer({
+    description:
+      "The epoch in which this process leads, or led until its lease ended. It grows with each leader. 0: it follows.",
+    examples: [0],
+  }),
   sequence: Type.Integer({ description: "Sequence of the last transaction here.", examples: [48213] }),
   lagTransactions: Type.Integer({
     description:

@@ -401,6 +401,14 @@ test("a leader that is cut off from the stream answers nothing more, and ends wh
   const lost = tryOrder(second, "beyond-the-cut");
   await leads;
   assert.equal((await plainAt(second).request("GET", "/orders")).status, 503);
+  for (const path of ["/replication", "/health"]) {
+    const states = await Promise.all([second, first].map((server) => plainAt(server).get<Replication | Health>(path)));
+    assert.deepEqual(
+      states.map(({ role }) => role),
+      ["LEADER_WITHOUT_LEASE", "LEADER"],
+      path,
+    );
+  }
   await at(first).buy("0.01", "43000", { clientOrderId: "by-the-other-side" });
   // Its streams would seem to be those of a quiet market.
   assert.deepEqual(await socket.closed, { code: 1001, reason: "GOING_AWAY" });
