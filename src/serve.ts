@@ -11,6 +11,7 @@ import { stalledPart } from "./front/exchange/leader.ts";
 import { probePort } from "./front/http/port-probe.ts";
 import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import type { CutTail } from "./replication/reconcile.ts";
+import { type ReplicationPhase, SilenceLog } from "./replication/silence-log.ts";
 import { untilAnswered } from "./replication/until-answered.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
@@ -70,7 +71,9 @@ async function start(
   await withRecoveryAdvice(requireSeed)(config);
   await probePort(config.host, config.port);
   if (config.operatorPort !== 0) await probePort(config.operatorHost, config.operatorPort);
-  const onStreamSilence = silenceLog(log);
+  let phase = (): ReplicationPhase => "starting";
+  const silence = new SilenceLog({ log, phase: () => phase() });
+  const onStreamSilence = silence.note;
   await withRecoveryAdvice(refuseForeignStream)({ config, onStreamSilence });
   const lockError = await lockDataFolder(config.data, "give another --data");
   if (lockError !== null)
@@ -93,6 +96,8 @@ async function start(
       ),
     ...options,
   });
+  phase = () => (host.leadership.epoch > 0 ? "leading" : "following");
+  silence.end();
   logEvents(host, processLog);
   const compute = openComputePool();
   const exchange = await withRecoveryAdvice(openExchange)({
@@ -149,18 +154,6 @@ async function refuseForeignStream({ config, onStreamSilence }: NewExchange): Pr
   if (replication === null || readGenesis(data) !== null) return;
   const { requireNoStream } = await import("./replication/nats.ts");
   await untilAnswered(() => requireNoStream(replication), onStreamSilence);
-}
-
-/** The log says at most this often that NATS does not answer. The reason names the stream or the lease. */
-const SILENCE_LOG_MS = 5000;
-
-function silenceLog(log: ProcessLog["log"]): (reason: string) => void {
-  let silentAt = Number.NEGATIVE_INFINITY;
-  return (reason) => {
-    if (performance.now() - silentAt < SILENCE_LOG_MS) return;
-    silentAt = performance.now();
-    log.error({ reason }, "NATS JetStream does not answer: nothing is acknowledged until it does");
-  };
 }
 
 /** Waits until this process leads. Meanwhile it follows the leader. */

@@ -334,15 +334,29 @@ test("a client that knows both addresses trades and reads through a take-over", 
   stream.close();
 });
 
-test("an operator has the leader step down: a standby leads, and no request is lost", options, async (t) => {
-  const operator = operatorAt(first);
-  const alone = await operator.refused("NO_STANDBY", "POST", "/operator/step-down");
+test("a leader without a standby does not step down", options, async () => {
+  const alone = await operatorAt(first).refused("NO_STANDBY", "POST", "/operator/step-down");
   assert.deepEqual(alone.details, { standbys: 0 });
+});
+
+test("a standby that is cut off from the stream says what that means, and that it is over", options, async () => {
+  const oldLog = second.stderr.length;
   proxy = new TcpProxy(Number(new URL(nats.url).port));
   await proxy.open();
   second.environment = { ...environment(), PERPD_REPLICATE: `nats://127.0.0.1:${proxy.port}` };
-  const leads = second.start();
-  leads.catch(() => {});
+  secondLeads = second.start();
+  secondLeads.catch(() => {});
+  const logs = (line: RegExp) => until(`${line}`, () => line.test(second.stderr.slice(oldLog)));
+  await logs(/this process follows a leader/);
+  proxy.cut();
+  await logs(/NATS JetStream does not answer: this process hears no leader and cannot take over until it does/);
+  proxy.heal();
+  await logs(/NATS JetStream answers again/);
+  assert.doesNotMatch(second.stderr.slice(oldLog), /acknowledged/);
+});
+
+test("an operator has the leader step down: a standby leads, and no request is lost", options, async (t) => {
+  const operator = operatorAt(first);
   const { standbys, epoch, sequence } = await until("the leader to hear the standby", async () => {
     const state = await operator.get<Replication>("/replication");
     return state.standbys[0]?.healthy && state;
@@ -368,7 +382,7 @@ test("an operator has the leader step down: a standby leads, and no request is l
   assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+ leads after \d+ ms\n$/);
   assert.deepEqual(await first.exit(), { code: 0, signal: null });
   assert.match(first.stderr, /"operator":"operator","method":"POST","path":"\/operator\/step-down".*"force":false/);
-  await leads;
+  await secondLeads;
   const before = acknowledged.length;
   await until("orders at the new leader", () => acknowledged.length > before + 20);
   isOver = true;
