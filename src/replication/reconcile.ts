@@ -6,6 +6,7 @@ import { listSegments } from "../store/log/log-segment.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES, viewOf } from "../wire/record.ts";
 import { StreamFault } from "./batch.ts";
 import { LocalLog } from "./local-log.ts";
+import { MARKER_FILE } from "./replication-marker.ts";
 import { type BatchStream, UnknownOutcomeError } from "./stream.ts";
 import { StreamReader } from "./stream-reader.ts";
 
@@ -62,7 +63,7 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
   const mayPublish = mode === "async" && streamEnd > 0 && front <= streamEnd + 1;
   if (streamEnd < proven && !mayPublish)
     throw new StreamFault(
-      `the stream ends with transaction ${streamEnd}, but this folder proves that transaction ${proven} was acknowledged: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, set replicateStream to a new name and start it as the leader`,
+      `the stream ends with transaction ${streamEnd}, but this folder proves that transaction ${proven} was acknowledged: the stream has lost acknowledged transactions. Restore the stream; or, if this folder is the newest copy that is left, set replicateStream to a new name, remove ${MARKER_FILE} from the folder, and start it as the leader`,
     );
   if (end.last === 0) return whole;
   const log = { dir, files, front, last: end.last };

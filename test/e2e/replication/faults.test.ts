@@ -183,4 +183,9 @@ test("a stream that was deleted and made again stops its leader, which says what
   assert.match(leader.stderr, /the stream ends with message 0, but it had confirmed message \d+/);
   const failed = await startAndFail({ dataFolder: leader.dataFolder, environment: leader.environment });
   assert.match(failed.output, /the stream has lost acknowledged transactions. Restore the stream; or,/);
+  assert.match(failed.output, /set replicateStream to a new name, remove replication\.json from the folder, and start/);
+  rmSync(join(leader.dataFolder, "replication.json"));
+  leader.environment = { ...environment(), PERPD_REPLICATE_STREAM: "third" };
+  await leader.start();
+  await place(leader, "with-a-third-stream");
 });
