@@ -1,6 +1,7 @@
 import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
 import { RECOVERY_ADVICE, withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
+import type { ReplicationMode } from "./config/replication.ts";
 import { checkTlsFiles } from "./config/tls.ts";
 import type { Config } from "./config.ts";
 import { openExchange } from "./exchange.ts";
@@ -156,8 +157,14 @@ async function refuseForeignStream({ config, onStreamSilence }: NewExchange): Pr
   await untilAnswered(() => requireNoStream(replication), onStreamSilence);
 }
 
+/** About requests that a deposed process had answered. */
+const DEPOSED: Record<ReplicationMode, string> = {
+  sync: "nothing that it had answered is lost",
+  async: "its next start says what only this process had answered",
+};
+
 /** Waits until this process leads. Meanwhile it follows the leader. */
-async function lead(host: Host, config: Config, { log }: ProcessLog): Promise<void> {
+async function lead(host: Host, config: Config, { log, end }: ProcessLog): Promise<void> {
   if (config.replication === null) return;
   host.onLeadership = () => {
     const { leader, epoch } = host.leadership;
@@ -177,6 +184,11 @@ async function lead(host: Host, config: Config, { log }: ProcessLog): Promise<vo
       { withinMs },
       "the leader before did not release its lease: in mode async, what it answered after the last renewal may be lost, unless it is in the log of this machine",
     );
+  const { mode } = config.replication;
+  host.onDeposed = (reason) => {
+    log.fatal(`${reason}. This process was deposed and ends; ${DEPOSED[mode]}. Start it again: it follows`);
+    end(1);
+  };
   if (host.cutTail !== null) logCutTail(host.cutTail, log);
   host.startFollowing();
   await host.whenLeading();

@@ -119,6 +119,8 @@ export class Host extends EngineClient {
   onLost: (lost: LostTransactions) => void = () => {};
   /** Called if answers of the leader before may be lost, of so many ms at most. See ReplicatorEvents. */
   onPossibleLoss: (withinMs: number) => void = () => {};
+  /** Called if another process leads although this one did: it must end at once. */
+  onDeposed: (reason: string) => void = () => {};
   /** Called when `leadership` changes. */
   onLeadership: () => void = () => {};
   private readonly disk: DiskRoom;
@@ -348,6 +350,7 @@ export class Host extends EngineClient {
     if ("mayHaveLostMs" in message) return this.onPossibleLoss(message.mayHaveLostMs);
     if ("unchecked" in message) return this.options.onUncheckedServers?.(message.unchecked);
     if ("standby" in message) return this.standbys.hear(message.standby, this.releasedSequence());
+    if ("deposed" in message) return this.onDeposed(message.deposed);
     if ("leading" in message) return this.beginToLead(message.leading);
     this.leadership = { leader: message.following, epoch: 0 };
     this.onLeadership();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StreamFault } from "../../replication/batch.ts";
 import { LocalLog } from "../../replication/local-log.ts";
 import { openServer, type ReplicationServer, type ServerSettings } from "../../replication/nats.ts";
+import { DeposedError } from "../../replication/publisher.ts";
 import { type CutTail, reconcile } from "../../replication/reconcile.ts";
 import { readMarker, writeMarker } from "../../replication/replication-marker.ts";
 import { LEASE_VALID_MS, type LocalSide, Replicator } from "../../replication/replicator.ts";
@@ -46,6 +47,8 @@ export type ReplicatorMessage =
   | { readonly mayHaveLostMs: number }
   | { readonly standby: StandbyNote }
   | { readonly unchecked: readonly string[] }
+  /** Another process leads, for this reason. It is the last message. */
+  | { readonly deposed: string }
   | { readonly silent: string };
 
 const WAIT_MS = 250;
@@ -98,6 +101,9 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
       }),
       requireSyncLater(uncheckedMonitors, { sleep, isOver: () => isOver }),
     ]);
+  } catch (error) {
+    if (!(error instanceof DeposedError)) throw error;
+    post({ deposed: error.message });
   } finally {
     endNotes();
     await server.close();
