@@ -60,8 +60,8 @@ banned.
 
 ## Several processes
 
-An exchange may have a leader and standbys that answer reads. Each of their answers has the header \`Perpd-Sequence\`: it
-includes everything through that sequence. A standby is some milliseconds behind its leader. To read your own change there,
+An exchange may have a leader and standbys that answer reads. An answer from their state has the header \`Perpd-Sequence\`: it
+includes everything through that sequence. A refusal such as \`NOT_LEADER\` lacks it. A standby is some milliseconds behind its leader. To read your own change there,
 send the header of the answer to that change as the query field \`minSequence\`. Every \`GET\` takes it. The read waits for
 the sequence, at most a second; then it gets \`SEQUENCE_NOT_REACHED\`. A request that changes something gets \`NOT_LEADER\`
 from a standby, with the leader's address in \`details.leader\`.
