@@ -233,13 +233,7 @@ export class Gateway implements SocketHandlers {
     const url = await this.upstreams.find(performance.now() + FIND_WITHIN_MS);
     try {
       if (url === null) throw new Error("none of the upstreams says that it leads");
-      const pages = await readLeaderState(url, sendUpstream);
-      if (!pages[0].isTrustedProxy)
-        this.log.warn(
-          { leader: url },
-          "the leader does not believe the X-Forwarded-For of this gateway: add it to trustedProxies there",
-        );
-      return pages;
+      return await readLeaderState(url, sendUpstream);
     } catch (error) {
       if (url !== null) this.upstreams.forget(url);
       this.complain((error as Error).message);
@@ -273,6 +267,11 @@ export class Gateway implements SocketHandlers {
     await follower.begin();
     if (this.isStopping) return;
     const { limits, relay, klines, log } = this;
+    if (!pages[0].isTrustedProxy)
+      log.warn(
+        { leader: this.upstreams.leader },
+        "the leader does not believe the X-Forwarded-For of this gateway: add it to trustedProxies there",
+      );
     const publish = (topic: string, text: string): void => this.server?.publish(topic, text);
     const forward = (call: Call): void => this.forwarder.forward(call, ROUTER_HEADERS);
     this.session = new MarketSession({ follower, limits, relay, klines, log, publish, forward, auth: this.auth() });

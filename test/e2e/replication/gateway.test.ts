@@ -361,7 +361,7 @@ test(
   options,
   async () => {
     await seed(leader.dataFolder, data("backup"), data("standby"));
-    standby = node("standby", "standby", {}, Number(new URL(standbyUrl).port));
+    standby = node("standby", "standby", { PERPD_TRUSTED_PROXIES: "" }, Number(new URL(standbyUrl).port));
     const leads = standby.start();
     leads.catch(() => {});
     await standby.logs(/this process follows a leader/);
@@ -394,6 +394,20 @@ test(
     }
     follower.trader = at(standby, maker);
     await isInStep(follower);
+  },
+);
+
+test(
+  "a gateway warns once at its start if the leader does not believe what it says of its clients",
+  options,
+  async () => {
+    const late = node("gateway", "late", { PERPD_UPSTREAM: standby.url });
+    try {
+      await late.start();
+      assert.equal(late.stderr.split("does not believe the X-Forwarded-For").length - 1, 1, late.stderr);
+    } finally {
+      await late.dispose();
+    }
   },
 );
 
