@@ -7,7 +7,7 @@ import { type ReplicationConfig, replicationOf } from "./config/replication.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { type TlsFiles, tlsFilesOf } from "./config/tls.ts";
-import { parseOrigins, warningOfRpc } from "./config/urls.ts";
+import { parseOrigins, parseUpstreams, warningOfRpc } from "./config/urls.ts";
 import { parseQuanta, QUANTA_PER_USDC, type Quanta } from "./core/base/units.ts";
 import { maxOrdersPerAccount } from "./core/commands/attached-orders.ts";
 import { compileInstrument, type Instrument } from "./core/protocol/instrument.ts";
@@ -19,7 +19,14 @@ export interface Config
   extends Readonly<
     Omit<
       Settings,
-      "faucetCap" | "minDeposit" | "insuranceSeed" | "allowedOrigins" | "trustedProxies" | "tlsCertFile" | "tlsKeyFile"
+      | "faucetCap"
+      | "minDeposit"
+      | "insuranceSeed"
+      | "allowedOrigins"
+      | "trustedProxies"
+      | "tlsCertFile"
+      | "tlsKeyFile"
+      | "upstream"
     >
   > {
   /** The most that the faucet credits per account and day. */
@@ -34,6 +41,8 @@ export interface Config
   /** Null: the log is on this machine only. */
   readonly replication: ReplicationConfig | null;
   readonly role: "leader" | "standby" | "gateway";
+  /** Origins of a gateway's leader and its standbys. */
+  readonly upstreams: readonly string[];
   /** Addresses and subnets. */
   readonly trustedProxies: readonly string[];
 }
@@ -88,7 +97,7 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
     case "gateway": {
       const { config, warnings } = loadSettings(args, env);
       if (config.replication === null) throw new ConfigError("gateway needs --replicate: the stream that it follows");
-      if (config.upstream === "") throw new ConfigError("gateway needs --upstream: the leader and its standbys");
+      if (config.upstreams.length === 0) throw new ConfigError("gateway needs --upstream: the leader and its standbys");
       return { kind: "start", config: { ...config, role: "gateway" }, warnings };
     }
     case "verify": {
@@ -121,33 +130,52 @@ function readFolders<const N extends readonly string[]>(args: readonly string[],
   return folders as { [I in keyof N]: string };
 }
 
+interface Loaded {
+  readonly config: Config;
+  readonly warnings: string[];
+}
+
 /** The settings of a process that is no gateway. */
-function loadExchange(command: string, args: readonly string[], env: Environment): ReturnType<typeof loadSettings> {
-  const { config, warnings } = loadSettings(args, env);
-  if (config.upstream !== "")
+function loadExchange(command: string, args: readonly string[], env: Environment): Loaded {
+  const { config, warnings, given } = loadSettings(args, env);
+  if (config.upstreams.length > 0)
     warnings.push(`upstream is set but perpd ${command} does not use it: it is for perpd gateway`);
+  if (config.replication === null) warnings.push(...warningOfAlone(config, given));
   return { config, warnings };
 }
 
-function loadSettings(args: readonly string[], env: Environment): { config: Config; warnings: string[] } {
+/** Of settings that do nothing without a stream. */
+function warningOfAlone({ serveReads }: Config, given: ReadonlySet<string>): string[] {
+  const unused = SETTING_NAMES.filter(
+    (name) => given.has(name) && (name === "serveReads" ? serveReads : /^replicate./.test(name)),
+  );
+  if (unused.length === 0) return [];
+  const are = unused.length === 1 ? "is" : "are";
+  return [
+    `${unused.join(", ")} ${are} set, but replicate is not: the log is on this machine only, and no standby can follow`,
+  ];
+}
+
+/** `given`: the settings that a flag, the environment or the file has. */
+function loadSettings(args: readonly string[], env: Environment): Loaded & { readonly given: ReadonlySet<string> } {
   const flags = readFlags(args);
   const environment = readEnvironment(env);
   const file = flags.configFile ?? environment.configFile;
-  return combine(
-    Object.fromEntries([
-      ...SETTING_NAMES.map((name) => [name, schemaOf(name).default]),
-      ...(file === null ? [] : readFile(file)),
-      ...environment.values,
-      ...flags.values,
-    ]) as Settings,
-  );
+  // Such as of a variable that is not set: an exchange without a copy of its log would start.
+  if (flags.values.get("replicate") === "")
+    throw new ConfigError("--replicate is empty: give URLs of NATS servers, or leave the flag out");
+  const given = new Map([...(file === null ? [] : readFile(file)), ...environment.values, ...flags.values]);
+  const defaults = SETTING_NAMES.map((name) => [name, schemaOf(name).default] as const);
+  const settings = Object.fromEntries([...defaults, ...given]) as unknown as Settings;
+  return { ...combine(settings), given: new Set(given.keys()) };
 }
 
 /** Checks the settings against each other and derives the rest of the configuration. */
-function combine(settings: Settings): { config: Config; warnings: string[] } {
+function combine(settings: Settings): Loaded {
   const warnings: string[] = [];
-  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, trustedProxies, tlsCertFile, tlsKeyFile, ...rest } =
+  const { faucetCap, minDeposit, insuranceSeed, allowedOrigins, trustedProxies, tlsCertFile, tlsKeyFile, ...others } =
     settings;
+  const { upstream, ...rest } = others;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const minDepositQuanta = Math.min(faucetCapQuanta, quantaOf("minDeposit", minDeposit));
   if (minDepositQuanta > DEMO_DEPOSIT_QUANTA)
@@ -166,6 +194,7 @@ function combine(settings: Settings): { config: Config; warnings: string[] } {
     tls: tlsFilesOf(tlsCertFile, tlsKeyFile),
     replication: replicationOf(settings),
     role: "leader",
+    upstreams: parseUpstreams(upstream),
   };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two; try 16777216`);

@@ -329,6 +329,39 @@ test("publicUrl is an origin, since gateways add paths of their own, and by defa
     );
 });
 
+test("settings of replication without its servers give a warning, and an empty --replicate is refused", () => {
+  const warningsOf = (args: string[], env: Record<string, string> = {}): string[] => {
+    const invocation = loadConfig(["start", ...args], env);
+    return invocation.kind === "start" ? invocation.warnings : [];
+  };
+  const alone = "replicate is not: the log is on this machine only, and no standby can follow";
+  assert.deepEqual(warningsOf(["--replicate-mode", "sync"]), [`replicateMode is set, but ${alone}`]);
+  assert.deepEqual(warningsOf(["--serve-reads", "on"]), [`serveReads is set, but ${alone}`]);
+  const monitors = { PERPD_REPLICATE_MONITORS: "http://10.0.0.1:8222" };
+  const config = file({ replicateStream: "other" });
+  assert.deepEqual(warningsOf(["--config", config, "--serve-reads"], monitors), [
+    `replicateStream, replicateMonitors, serveReads are set, but ${alone}`,
+  ]);
+  assert.deepEqual(warningsOf(["--serve-reads", "off"], { PERPD_REPLICATE: "" }), []);
+  assert.deepEqual(warningsOf(["--serve-reads", "--replicate", "nats://10.0.0.1"], monitors), []);
+  const empty = /^--replicate is empty: give URLs of NATS servers, or leave the flag out$/;
+  for (const args of [["--replicate", ""], ["--replicate="]])
+    assert.match(refusal(args, { PERPD_REPLICATE: "nats://10.0.0.1" }), empty);
+});
+
+test("upstreams are origins, or the addresses that perpd prints", () => {
+  const upstreamsOf = (text: string): readonly string[] => start([], { PERPD_UPSTREAM: text }).upstreams;
+  assert.deepEqual(upstreamsOf(""), []);
+  assert.deepEqual(upstreamsOf("http://10.0.0.2:8080,https://A.example/,http://b/v1,http://c/v1/"), [
+    ...["http://10.0.0.2:8080", "https://a.example", "http://b", "http://c"],
+  ]);
+  for (const wrong of ["http://a/perpd", "http://a/v1/ws", "http://a?b", "http://u:p@a"])
+    assert.match(
+      refusal([], { PERPD_UPSTREAM: `http://b,${wrong}` }),
+      /^upstream: "http:.*a.*" is not an origin; give a scheme, a host and perhaps a port, such as http:\/\/10\.0\.0\.1:8080$/,
+    );
+});
+
 test("upstream gives a warning where nothing uses it", () => {
   const env = { PERPD_REPLICATE: "nats://127.0.0.1", PERPD_UPSTREAM: "http://10.0.0.2:8080" };
   const warningsOf = (command: string): string[] => {

@@ -12,6 +12,15 @@ const parseOrigin = (text: string): string =>
 /** Gateways and clients add their own paths to it. Throws ConfigError. */
 export const parsePublicUrl = (text: string): string => originOf("publicUrl", text, "http://10.0.0.1:8080");
 
+/** Perpd prints its own address with this path. */
+const API_PATH = /\/v1\/?$/;
+
+/** A gateway adds the paths of its calls. Throws ConfigError. */
+export const parseUpstreams = (text: string): string[] =>
+  text === ""
+    ? []
+    : text.split(",").map((url) => originOf("upstream", url.replace(API_PATH, ""), "http://10.0.0.1:8080"));
+
 function originOf(setting: string, text: string, example: string): string {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null;
   // The path of an origin alone is "/".

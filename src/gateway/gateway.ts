@@ -76,7 +76,7 @@ export class Gateway implements SocketHandlers {
     this.config = config;
     this.log = log;
     this.limits = Limits.open(config);
-    this.upstreams = new Upstreams(config.upstream.split(","));
+    this.upstreams = new Upstreams(config.upstreams);
     this.forwarder = new Forwarder({ upstreams: this.upstreams, send: sendUpstream, log });
     this.relay = new LeaderRelay(this.upstreams);
     this.klines = new LeaderKlines(this.upstreams);

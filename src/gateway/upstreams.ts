@@ -24,9 +24,9 @@ export class Upstreams {
   private probing: Promise<void> | null = null;
   private isChecking = false;
 
-  /** `urls`: at least one. */
+  /** `urls`: origins, at least one. */
   constructor(urls: readonly string[], send: Send = sendUpstream) {
-    this.urls = urls.map((url) => url.replace(/\/+$/, "").replace(new RegExp(`${BASE_PATH}$`), ""));
+    this.urls = urls;
     this.send = send;
   }
 

@@ -39,10 +39,7 @@ class Processes {
       this.calls.push({ url, request });
       return (this.behaviour[url] as Behaviour)(request);
     };
-    this.upstreams = new Upstreams(
-      Object.keys(epochs).map((url) => `${url}/v1/`),
-      send,
-    );
+    this.upstreams = new Upstreams(Object.keys(epochs), send);
     this.forwarder = new Forwarder({ upstreams: this.upstreams, send, log: { error: () => {} } });
   }
 
