@@ -54,7 +54,8 @@ async function silenceOf(monitor: string): Promise<UnknownOutcomeError | null> {
     if (error instanceof UnknownOutcomeError) return error;
     throw error;
   }
-  const { server_name = monitor, jetstream } = varz;
+  const { server_name, jetstream } = varz;
+  if (server_name === undefined) throw new StreamFault(`${monitor} is no NATS server; check replicateMonitors`);
   if (jetstream?.config === undefined) throw new StreamFault(`the NATS server ${server_name} runs without JetStream`);
   if (jetstream.config.sync_always !== true)
     throw new StreamFault(

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { isSilence } from "../../src/replication/server-sync.ts";
+import type { ReplicationConfig } from "../../src/config/replication.ts";
+import { isSilence, requireSync } from "../../src/replication/server-sync.ts";
 
 /** As the client of NATS throws them. */
 const errorOf = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
@@ -24,4 +28,13 @@ test("a server that will answer later is silent, and one that will go on to say 
     errorOf("Permissions Violation", { name: "PermissionViolationError" }),
   ])
     assert.equal(isSilence(error), false, error.message);
+});
+
+test("a monitor that is no NATS server is named as such", async () => {
+  const server = createServer((_request, response) => void response.end('{"code":"NOT_FOUND"}')).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const monitor = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const config = { monitors: [monitor], isUnsafe: false } as unknown as ReplicationConfig;
+  await assert.rejects(requireSync(config), { message: `${monitor} is no NATS server; check replicateMonitors` });
+  server.close();
 });
