@@ -33,8 +33,10 @@ const moves = (order: Order): "triggerPrice" | "price" | null => {
   return order.triggerPrice !== null && order.status === "UNTRIGGERED" ? "triggerPrice" : "price";
 };
 
-/** How far from the candles a line may be to be shown, as a share of the price. */
+/** How far from the candles a line may be to be shown, as a share of the price: by itself, and on demand. */
 const SHOWN_WITHIN = 0.005;
+/** The liquidation price may be near 0: further away it would flatten the candles even on demand. */
+const LIQUIDATION_WITHIN = 0.15;
 const LIQUIDATION = "liquidation";
 const fitsOrders = computed(() => settings.value.fitsOrders);
 /** Ticks that a key moves a line by; ten times as many with Shift. */
@@ -48,6 +50,8 @@ interface Shown {
   readonly handle: HTMLButtonElement | null;
   /** Of the handle. 0: to be measured. To measure at each frame would lay out the page each time. */
   widthPx: number;
+  /** Whether its label is on the price axis. */
+  hasAxisLabel: boolean;
 }
 
 /** Of a line's label that the library draws: it cannot be measured. */
@@ -75,7 +79,7 @@ export class ChartLines {
     // The library tells of no change of the price scale, but it has each primitive update its views at every change.
     const primitive: ISeriesPrimitive<Time> = {
       updateAllViews: () => {
-        if (this.layer.firstChild !== null) paintNext(this.place);
+        if (this.shown.size > 0) paintNext(this.place);
       },
     };
     series.attachPrimitive(primitive);
@@ -97,18 +101,14 @@ export class ChartLines {
     this.layer.remove();
   }
 
-  /**
-   * The price scale shows lines near the candles, too. Those far away would flatten the candles, so they are shown on
-   * demand. The liquidation price may be near 0: it never is.
-   */
+  /** The price scale shows lines near the candles, too. Those far away would flatten the candles: they are shown on demand. */
   private withLines(info: AutoscaleInfo | null): AutoscaleInfo | null {
     if (info === null || info.priceRange === null) return info;
     let { minValue, maxValue } = info.priceRange;
-    const reach = maxValue * SHOWN_WITHIN;
-    const [least, most] = [minValue - reach, maxValue + reach];
+    const { minValue: least, maxValue: most } = info.priceRange;
     for (const [key, { line }] of this.shown) {
-      const isFitted = this.fits && key !== LIQUIDATION;
-      if (!isFitted && (line.price < least || line.price > most)) continue;
+      const within = !this.fits ? SHOWN_WITHIN : key === LIQUIDATION ? LIQUIDATION_WITHIN : Number.POSITIVE_INFINITY;
+      if (line.price < least - most * within || line.price > most + most * within) continue;
       minValue = Math.min(minValue, line.price);
       maxValue = Math.max(maxValue, line.price);
     }
@@ -144,8 +144,9 @@ export class ChartLines {
   }
 
   private add(key: string, line: Line): Shown {
-    const priceLine = this.series.createPriceLine({ price: line.price, lineWidth: 1, axisLabelVisible: true });
-    const added: Shown = { line, priceLine, handle: line.order === null ? null : this.makeHandle(key), widthPx: 0 };
+    const priceLine = this.series.createPriceLine({ price: line.price, lineWidth: 1, axisLabelVisible: false });
+    const handle = line.order === null ? null : this.makeHandle(key);
+    const added: Shown = { line, priceLine, handle, widthPx: 0, hasAxisLabel: false };
     this.shown.set(key, added);
     return added;
   }
@@ -158,36 +159,37 @@ export class ChartLines {
     // Until the price scale has room for its line.
     handle.hidden = true;
     let startY: number | null = null;
+    /** Whether the pointer has moved the line since it was pressed: no click follows then. */
+    let hasMoved = false;
     handle.addEventListener("pointerdown", (event) => {
       handle.setPointerCapture(event.pointerId);
+      // For Escape. Not every browser gives it to a button that is pressed.
+      handle.focus();
       startY = event.clientY;
+      hasMoved = false;
     });
     handle.addEventListener("pointermove", (event) => {
       const order = this.shown.get(key)?.line.order;
-      if (startY === null || order == null || moves(order) === null) return;
-      if (this.dragged === null && Math.abs(event.clientY - startY) < DRAG_FROM_PX) return;
+      if (startY === null || order == null || moves(order) === null || this.isSending) return;
+      // Given up: it does not begin again before the next press.
+      if (hasMoved && this.dragged === null) return;
+      if (!hasMoved && Math.abs(event.clientY - startY) < DRAG_FROM_PX) return;
       const price = this.series.coordinateToPrice(event.clientY - this.layer.getBoundingClientRect().top);
-      if (price !== null) this.drag(key, price);
+      if (price === null) return;
+      hasMoved = true;
+      this.drag(key, price);
     });
-    const end = (event: PointerEvent): void => {
-      startY = null;
-      if (event.type === "pointercancel") this.dragged = null;
-      else if (this.dragged !== null) {
-        this.dropped = true;
-        void this.drop();
-      }
-      this.show(wanted());
-    };
-    handle.addEventListener("pointerup", end);
-    handle.addEventListener("pointercancel", end);
-    let wasDragged = false;
     handle.addEventListener("pointerup", () => {
-      wasDragged = this.dropped;
-      this.dropped = false;
+      startY = null;
+      if (hasMoved && this.dragged !== null) void this.drop();
+    });
+    handle.addEventListener("pointercancel", () => {
+      startY = null;
+      this.cancel(key);
     });
     handle.addEventListener("click", () => {
-      if (!wasDragged) amending.value = this.shown.get(key)?.line.order ?? null;
-      wasDragged = false;
+      if (!hasMoved) amending.value = this.shown.get(key)?.line.order ?? null;
+      hasMoved = false;
     });
     handle.addEventListener("keydown", (event) => {
       if (!this.press(key, event)) return;
@@ -224,8 +226,6 @@ export class ChartLines {
     this.show(wanted());
   }
 
-  /** Whether the last press of a handle moved it: no click follows then. */
-  private dropped = false;
   /** While a drop is sent, nothing else moves. */
   private isSending = false;
 
@@ -245,12 +245,20 @@ export class ChartLines {
     const field = order == null ? null : moves(order);
     if (dragged !== null && order != null && tick !== undefined && field !== null && !this.isSending) {
       this.isSending = true;
-      await amendOrder(order, { [field]: fromNumber(dragged.price, tick, "NEAREST") });
+      const changes = { [field]: fromNumber(dragged.price, tick, "NEAREST") };
+      await amendOrder(order, changes);
       this.isSending = false;
     }
     // After any answer of the exchange the line shows the order as it is.
     this.dragged = null;
     this.show(wanted());
+  }
+
+  /** The library would put the label of a line out of view at the edge of the axis, as if its price were there. */
+  private labelAxis(shown: Shown, isInView: boolean): void {
+    if (shown.hasAxisLabel === isInView) return;
+    shown.hasAxisLabel = isInView;
+    shown.priceLine.applyOptions({ axisLabelVisible: isInView });
   }
 
   /** Puts each handle beside its line, and to the left of those at nearly the same price. */
@@ -268,6 +276,7 @@ export class ChartLines {
       const at = this.series.priceToCoordinate(isMoved ? (this.dragged?.price ?? line.price) : line.price);
       // One that is used waits at the edge of the view: hidden, it would lose the focus, and a move would be given up.
       const isUsed = isMoved || (handle !== null && handle === document.activeElement);
+      this.labelAxis(shown, at !== null && at >= 0 && at <= height);
       const y = isUsed && at !== null ? Math.max(0, Math.min(height, at)) : at;
       const isOutside = y === null || y < 0 || y > height;
       if (handle !== null) handle.hidden = isOutside;

@@ -106,7 +106,7 @@ export const text = {
   chartToggles: {
     fitsOrders: {
       name: "Fit orders",
-      hint: "Fit my orders: the price scale includes all of them, and the entry price.",
+      hint: "Fit my orders: the price scale includes all of them, the entry price, and a liquidation price that is not far away.",
     },
     showsTable: { name: "Table", hint: "The chart as a table, the newest candle first." },
   },
