@@ -7,7 +7,7 @@ import { paintNext, setText } from "../state/frame.ts";
 import { instrument, priceDecimals, symbol, ticker } from "../state/markets.ts";
 import { look, settings } from "../state/settings.ts";
 import { announcement } from "../state/toasts.ts";
-import { amendOrder } from "../state/trading.ts";
+import { amendOrder, askToAmend } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { fromNumber } from "../text/decimal.ts";
 import { fixed } from "../text/format.ts";
@@ -246,7 +246,7 @@ export class ChartLines {
     if (dragged !== null && order != null && tick !== undefined && field !== null && !this.isSending) {
       this.isSending = true;
       const changes = { [field]: fromNumber(dragged.price, tick, "NEAREST") };
-      await amendOrder(order, changes);
+      if (await askToAmend(order, changes)) await amendOrder(order, changes);
       this.isSending = false;
     }
     // After any answer of the exchange the line shows the order as it is.

@@ -4,7 +4,7 @@ import { PerpdError } from "../../client/error.ts";
 import type { Order, OrderChanges } from "../../client/types.ts";
 import { forgetWithAccount } from "../state/account.ts";
 import { instruments } from "../state/markets.ts";
-import { amendOrder } from "../state/trading.ts";
+import { amendOrder, askToAmend } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { words } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
@@ -64,6 +64,7 @@ function AmendForm({ order }: { order: Order }) {
       if (value !== order[field]) changes[field] = value;
     }
     if (Object.keys(changes).length === 0) return close();
+    if (!(await askToAmend(order, changes as OrderChanges))) return;
     const refused = await amendOrder(order, changes as OrderChanges);
     setRefusal(refused);
     if (refused === null) close();

@@ -18,6 +18,9 @@ export function ConfirmationDialog() {
         <button type="submit" class="big accent">
           {text.confirm}
         </button>
+        <button type="button" class="big chip" onClick={() => asked.answer(false)}>
+          {text.cancel}
+        </button>
       </form>
     </Dialog>
   );

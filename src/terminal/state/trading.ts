@@ -119,6 +119,31 @@ export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
 export const amendOrder = (order: Order, changes: OrderChanges): Promise<PerpdError | null> =>
   attempt(`order-${order.orderId}`, (stream) => stream.amendOrder({ orderId: order.orderId }, changes));
 
+/** Whether an order that rests would trade at once at this price. */
+function crosses({ symbol, side, postOnly, status }: Order, price: string): boolean {
+  const { askPrice, bidPrice } = tickerOf(symbol).peek() ?? {};
+  if (postOnly || status === "UNTRIGGERED") return false;
+  return side === "BUY"
+    ? askPrice != null && Number(price) >= Number(askPrice)
+    : Number(price) <= Number(bidPrice ?? 0);
+}
+
+/** Asks, if the person wants to be asked: each field that changes, before and after. */
+export function askToAmend(order: Order, changes: OrderChanges): Promise<boolean> {
+  const { symbol, side, type } = order;
+  const decimals = decimalsOfMarket(symbol).price;
+  const changed = Object.entries(text.amendFields).flatMap(([key, name]) => {
+    const field = key as keyof typeof text.amendFields;
+    const [before, after] = [order[field], changes[field]].map((value) =>
+      /price/i.test(field) ? showPrice(value, decimals) : value,
+    );
+    return changes[field] === undefined ? [] : [`${name} ${before} → ${after}`];
+  });
+  const isTrade = changes.price !== undefined && crosses(order, changes.price);
+  const parts = [text.amendTitle(words(side), symbol), text.kinds[type], ...changed];
+  return askFirst([...parts, ...(isTrade ? [text.tradesAtOnce] : [])].join(" · "));
+}
+
 const opposite = ({ side }: Position): "BUY" | "SELL" => (side === "SHORT" ? "BUY" : "SELL");
 
 /** Closes the whole position at market. To do it twice closes no more, and it works when the exchange takes no orders. */

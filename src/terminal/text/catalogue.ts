@@ -482,6 +482,7 @@ export const text = {
     `${key} cannot be used. Use a letter, digit or sign, alone or with Alt or Shift, or Ctrl+Enter.`,
   keyTaken: (key: string, command: string) => `${key} is taken: ${command}.`,
   confirmTitle: "Send this?",
+  tradesAtOnce: "trades at once",
 
   // Tables
   accountTables: "Positions and orders",

@@ -69,6 +69,57 @@ test("Escape ends the drag of a line, and the pointer moves nothing more", optio
   tab.assertClean();
 });
 
+test("a move of a line and an amendment are asked for, with both prices", options, async () => {
+  const asked = page.getByRole("dialog", { name: "Send this?" });
+  const askOrNot = async (): Promise<void> => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("settings");
+    await page.keyboard.press("Enter");
+    await dialog().getByRole("checkbox", { name: "Ask before an order is sent" }).press("Space");
+    await page.keyboard.press("Escape");
+    await hides(dialog());
+  };
+  await askOrNot();
+  const { orderId } = await alice.buy("0.01", "64980");
+  const line = handle("Limit 0.01 BTC");
+  // By keyboard, across the spread.
+  await shows(line);
+  await line.focus();
+  for (let i = 0; i < 4; i++) await page.keyboard.press("PageUp");
+  await page.keyboard.press("Enter");
+  const across = "Amend: Buy BTC-PERP · Limit · Price 64,980.0 → 65,020.0 · trades at once";
+  await shows(asked.getByText(across, { exact: true }));
+  assert.deepEqual(await tab.axe(), []);
+  await asked.getByRole("button", { name: "Cancel", exact: true }).click();
+  await hides(asked);
+  await shows(line);
+  assert.equal(await priceOf(orderId), "64980");
+  // By pointer.
+  const { x, y } = await hold("Limit 0.01 BTC");
+  await page.mouse.move(x, y + 20, { steps: 3 });
+  await page.mouse.up();
+  await shows(asked.getByText(/^Amend: Buy BTC-PERP · Limit · Price 64,980\.0 → 64,9[\d.]+$/));
+  assert.equal(await priceOf(orderId), "64980");
+  await page.keyboard.press("Enter");
+  await until("another price", async () => (await priceOf(orderId)) !== "64980");
+  // In the dialog: it stays open after a no.
+  await line.click();
+  const amend = page.getByRole("dialog", { name: "Amend: Buy BTC-PERP" });
+  await amend.getByLabel("Price").fill("64985");
+  await amend.getByLabel("Size").fill("0.02");
+  await page.keyboard.press("Enter");
+  await shows(asked.getByText(/→ 64,985\.0 · Size 0\.01 → 0\.02$/));
+  await page.keyboard.press("Escape");
+  await hides(asked);
+  await amend.getByRole("button", { name: "Amend" }).click();
+  await asked.getByRole("button", { name: "Confirm" }).click();
+  await hides(amend);
+  assert.equal(await priceOf(orderId), "64985");
+  await askOrNot();
+  await alice.cancelAll();
+  tab.assertClean();
+});
+
 test("the scale fits a liquidation price that is not far away", options, async () => {
   const candles = chart().getByRole("application", { name: "Candles" });
   /** The price in the lower half of the chart. */
