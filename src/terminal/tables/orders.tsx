@@ -1,10 +1,10 @@
 import type { Order, OrderHistoryQuery } from "../../client/types.ts";
-import { amending } from "../dialogs/amend.tsx";
+import { OrderActions } from "../dialogs/order-actions.tsx";
 import { messagesOf, openOrders } from "../state/account.ts";
 import { decimalsOfMarket } from "../state/markets.ts";
-import { cancelAll, cancelOrder } from "../state/trading.ts";
+import { cancelAll } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { dayAndClock, exact, price, words } from "../text/format.ts";
+import { clock, dayAndClock, exact, price, words } from "../text/format.ts";
 import { CancelAfter } from "./cancel-after.tsx";
 import { MarketLink, sideCell } from "./cells.tsx";
 import type { HistoryList } from "./history.tsx";
@@ -21,13 +21,24 @@ const MARKET: Column<Order> = {
 
 const SIDE: Column<Order> = { title: text.side, cell: sideCell };
 
+const priceOf = (symbol: string, value: string | null): string => price(value, decimalsOfMarket(symbol).price);
+
+/** The end of an order, with its day if that is another one than the order's first. */
+function endOf({ createdAt, goodTillDate }: Order): string | null {
+  if (goodTillDate === null) return null;
+  const [end, begin] = [dayAndClock(goodTillDate), dayAndClock(createdAt)];
+  return text.until(end.slice(0, 5) === begin.slice(0, 5) ? clock(goodTillDate) : end);
+}
+
 const TYPE: Column<Order> = {
   title: text.type,
-  cell: ({ type, postOnly, displayQuantity, timeInForce }) => {
+  isWide: true,
+  cell: (order) => {
+    const { type, postOnly, displayQuantity, timeInForce } = order;
     const tags = [
       postOnly && text.postOnly,
-      displayQuantity !== null && text.iceberg,
-      timeInForce !== "GTC" && timeInForce,
+      displayQuantity !== null && text.shows(displayQuantity),
+      endOf(order) ?? (timeInForce !== "GTC" && timeInForce),
     ];
     return (
       <>
@@ -37,14 +48,25 @@ const TYPE: Column<Order> = {
   },
 };
 
+/** The exits that its fills will bring. */
+const EXITS: Column<Order> = {
+  title: text.exits,
+  isWide: true,
+  cell: ({ symbol, takeProfit, stopLoss }) => {
+    const exits = [
+      takeProfit !== null && `${text.takeProfitShort} ${priceOf(symbol, takeProfit.triggerPrice)}`,
+      stopLoss !== null && `${text.stopLossShort} ${priceOf(symbol, stopLoss.triggerPrice)}`,
+    ];
+    return exits.filter(Boolean).join(" · ") || text.noExit;
+  },
+};
+
 const QUANTITY: Column<Order> = {
   title: text.filledOfSize,
   isNumber: true,
   cell: ({ filledQuantity, quantity, closePosition }) =>
     closePosition ? text.wholePosition : `${filledQuantity} / ${quantity}`,
 };
-
-const priceOf = (symbol: string, value: string | null): string => price(value, decimalsOfMarket(symbol).price);
 
 const PRICE: Column<Order> = {
   title: text.price,
@@ -80,27 +102,10 @@ const CLIENT_ID: Column<Order> = {
 };
 
 const OPEN_COLUMNS: readonly Column<Order>[] = [
-  ...[TIME, MARKET, SIDE, TYPE, PRICE, QUANTITY, TRIGGER, REDUCE_ONLY],
+  ...[TIME, MARKET, SIDE, TYPE, PRICE, QUANTITY, TRIGGER, EXITS, REDUCE_ONLY],
   {
     title: text.actions,
-    cell: (order) => (
-      <span class="row-actions">
-        <button
-          type="button"
-          class="mini"
-          onClick={() => {
-            amending.value = order;
-          }}
-        >
-          {text.amend}
-          <span class="hidden"> {text.orderId(order.orderId)}</span>
-        </button>
-        <button type="button" class="mini" onClick={() => void cancelOrder(order)}>
-          {text.cancel}
-          <span class="hidden"> {text.orderId(order.orderId)}</span>
-        </button>
-      </span>
-    ),
+    cell: (order) => <OrderActions order={order} />,
   },
 ];
 

@@ -1,5 +1,6 @@
 import type { Position } from "../../client/types.ts";
-import { guardOf, positionDialog } from "../dialogs/position.tsx";
+import { positionDialog } from "../dialogs/position.tsx";
+import { EXITS, exitsOf, exitText } from "../dialogs/protect.tsx";
 import { pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, tickerOf } from "../state/markets.ts";
 import { askAndClose, reversePosition } from "../state/trading.ts";
@@ -24,11 +25,13 @@ function fundingToCome(position: Position): number | null {
   return position.side === "SHORT" ? paid : -paid;
 }
 
-/** The triggers of the orders that close the whole position: take-profit, then stop-loss. */
-function Exits({ symbol }: { symbol: string }) {
-  const [profit, loss] = (["TAKE_PROFIT_MARKET", "STOP_MARKET"] as const).map((type) =>
-    price(guardOf(symbol, type)?.triggerPrice, decimalsOfMarket(symbol).price),
-  );
+/** The triggers that close the position or a part of it: of the take-profits, then of the stop-losses. */
+function Exits({ position }: { position: Position }) {
+  const [profit, loss] = EXITS.map(({ type }) => {
+    const [first, ...others] = exitsOf(position, type);
+    if (first === undefined) return text.noExit;
+    return others.length === 0 ? exitText(first) : text.andMore(exitText(first), others.length);
+  });
   return (
     <>
       {profit} <span class="sub">{loss}</span>
@@ -99,7 +102,7 @@ const COLUMNS: readonly Column<Position>[] = [
       );
     },
   },
-  { title: text.exits, isNumber: true, cell: ({ symbol }) => <Exits symbol={symbol} /> },
+  { title: text.exits, isNumber: true, isWide: true, cell: (row) => <Exits position={row} /> },
   { title: text.adl, cell: ({ adlRank }) => <AdlLights rank={adlRank} /> },
   {
     title: text.actions,

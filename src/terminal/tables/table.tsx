@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly title: string;
   /** Numbers stand at the right. */
   readonly isNumber?: boolean;
+  /** Too long for a half of a phone's width, where a row is a list of cells: it has a line of its own. */
+  readonly isWide?: boolean;
   cell(row: Row): ComponentChildren;
 }
 
@@ -63,8 +65,12 @@ export function Table<Row>(props: {
         {shown !== null && <Spacer key="above" columns={columns.length} heightPx={first * rowHeightPx} />}
         {rows.slice(first, end).map((row, index) => (
           <tr key={keyOf(row)} {...(shown !== null && { "aria-rowindex": first + index + 2 })}>
-            {columns.map(({ title, isNumber, cell }) => (
-              <td data-title={title} class={isNumber === true ? "num right" : ""}>
+            {columns.map(({ title, isNumber, isWide, cell }) => (
+              <td
+                data-title={title}
+                class={isNumber === true ? "num right" : ""}
+                style={isWide === true ? { gridColumn: "1 / -1" } : {}}
+              >
                 {cell(row)}
               </td>
             ))}

@@ -286,6 +286,8 @@ export const text = {
   stopLoss: "Stop loss at",
   takeProfitName: "Take profit",
   stopLossName: "Stop loss",
+  takeProfitShort: "TP",
+  stopLossShort: "SL",
   timeInForce: "Time in force",
   timesInForce: {
     GTC: "Good till canceled",
@@ -522,6 +524,9 @@ export const text = {
   protectHint:
     "Each closes the whole position at market when the mark price gets there. Leave a field empty to remove it.",
   none: "None",
+  noExit: "–",
+  exitOfPart: (price: string, quantity: string) => `${price} for ${quantity}`,
+  andMore: (first: string, others: number) => `${first} +${others}`,
   amend: "Amend",
   amendTitle: (side: string, symbol: string) => `Amend: ${side} ${symbol}`,
   amendFields: { price: "Price", triggerPrice: "Trigger", quantity: "Size", displayQuantity: "Shown size" },
@@ -530,6 +535,8 @@ export const text = {
   type: "Type",
   status: "Status",
   filledOfSize: "Filled / size",
+  until: (time: string) => `until ${time}`,
+  shows: (quantity: string) => `shows ${quantity}`,
   wholePosition: "Whole position",
   atMarket: "Market",
   yes: "Yes",
