@@ -116,6 +116,12 @@ export const preview = computed<{ readonly tried: DryRunOrder; readonly isExact:
   const isExact = last.content === builtContent.value;
   return isExact || last.draft === draft.value ? { tried: last.tried, isExact } : null;
 });
+/** The engine says that the order would end with less than its size. */
+export const shortfall = computed<string | null>(() => {
+  const { tried, isExact } = preview.value ?? {};
+  if (tried?.status !== "EXPIRED" || isExact !== true) return null;
+  return text.fillsOnly(tried.filledQuantity, tried.quantity, instrument.value?.baseAsset ?? "");
+});
 export const isSending = signal(false);
 /** The person has tried to send what is not complete: empty fields are faults from then on. */
 export const isAttempted = signal(false);

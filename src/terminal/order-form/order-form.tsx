@@ -23,7 +23,7 @@ import {
   unitOf,
 } from "./draft.ts";
 import { BoxSelect, Check, DecimalField, FieldNote } from "./fields.tsx";
-import { built, change, draft, formFieldOf, isSending, marketPrice, refusal, submit } from "./form-state.ts";
+import { built, change, draft, formFieldOf, isSending, marketPrice, refusal, shortfall, submit } from "./form-state.ts";
 import { maxSize, takeShare } from "./largest-order.ts";
 import { LeverageButton } from "./leverage.tsx";
 import { Preview } from "./preview.tsx";
@@ -331,8 +331,8 @@ function SubmitButton() {
       >
         {isSending.value ? text.sending : label}
       </button>
-      <p class="note" role="status">
-        {reason ?? (refused !== null && !isElsewhere ? refusalText(refused) : caution.value)}
+      <p class={shortfall.value === null ? "note" : "note bad"} role="status">
+        {reason ?? (refused !== null && !isElsewhere ? refusalText(refused) : (shortfall.value ?? caution.value))}
       </p>
     </div>
   );

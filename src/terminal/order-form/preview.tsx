@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { isOpen } from "../state/account.ts";
 import { marginSetting } from "../state/leverage.ts";
 import { instrument, priceDecimals, ticker } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
@@ -30,6 +31,8 @@ export function Preview() {
   const bindsMargin = isImmediate(draft.value.kind) && !draft.value.reduceOnly;
   const feeOf = notional.value * Number((isLimit ? chosen?.makerFeeRate : chosen?.takerFeeRate) ?? 0);
   const none = "–";
+  // An order that rests or waits changes the position later: the engine tells how it is until then.
+  const isWaiting = tried !== null && isOpen(tried);
   return (
     <dl class="pairs preview" aria-label={text.preview}>
       <Pair label={text.orderValue}>{order === null ? none : `${usd(notional.value)} USDC`}</Pair>
@@ -51,10 +54,10 @@ export function Preview() {
             ? `${usd(tried.marginRequired)} USDC`
             : text.about(`${usd(bindsMargin ? notional.value / setting.leverage : 0)} USDC`)}
       </Pair>
-      <Pair label={text.liquidationPrice}>
+      <Pair label={isWaiting ? text.liquidationPriceNow : text.liquidationPrice}>
         {tried?.after.liquidationPrice == null ? none : exactOrAbout(showPrice(tried.after.liquidationPrice, decimals))}
       </Pair>
-      <Pair label={text.positionAfter}>
+      <Pair label={isWaiting ? text.positionNow : text.positionAfter}>
         {tried === null
           ? none
           : exactOrAbout(`${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`)}

@@ -149,7 +149,7 @@ export function signOut(): void {
 }
 
 const OPEN: ReadonlySet<string> = new Set(["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"]);
-export const isOpen = ({ status }: Order): boolean => OPEN.has(status);
+export const isOpen = ({ status }: Pick<Order, "status">): boolean => OPEN.has(status);
 
 function receive(message: ChannelMessage): void {
   const isSnapshot = message.type === "SNAPSHOT";

@@ -308,6 +308,12 @@ export const text = {
   marginRequired: "Margin required",
   liquidationPrice: "Liquidation price",
   positionAfter: "Position after",
+  liquidationPriceNow: "Liquidation price now",
+  positionNow: "Position now",
+  fillsOnly: (filled: string, quantity: string, asset: string) =>
+    filled === "0"
+      ? `Nothing of ${quantity} ${asset} would fill.`
+      : `Only ${filled} of ${quantity} ${asset} would fill.`,
   use: (value: string) => `Use ${value}`,
   faultEmpty: "Enter a value.",
   faultNoExit: "Enter a take-profit, a stop or both.",

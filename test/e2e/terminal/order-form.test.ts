@@ -193,6 +193,23 @@ test("each type of order is placed with each of its options", options, async () 
   tab.assertClean();
 });
 
+test("the preview says what is of now, and how much of an order would fill", options, async () => {
+  await resetForm();
+  await fill({ ...LIMIT, Size: "0.02" });
+  await shows(figure("Position now").and(page.getByText("0 BTC", { exact: true })));
+  await shows(figure("Liquidation price now"));
+  await chooseType("Market");
+  await fill({ Size: "7" });
+  await shows(form().getByText(/^Only [45]\.?\d* of 7 BTC would fill\.$/));
+  await shows(figure("Position after"));
+  await fill({ Size: "0.02" });
+  await form()
+    .getByText(/would fill/)
+    .waitFor({ state: "hidden" });
+  await resetForm();
+  tab.assertClean();
+});
+
 test("a refusal of the engine stands at its field, and one click takes a value that it accepts", options, async () => {
   const rows: [type: string, fields: Fields, field: string, refusal: RegExp, use: string | RegExp][] = [
     ["Limit", { Price: "80000", Size: "0.01" }, "Price", /^Too far from the mark price\. .* 68,250/, "Use 68250"],
