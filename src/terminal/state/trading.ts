@@ -61,28 +61,34 @@ export async function placeOrder(order: NewOrder): Promise<PerpdError | null> {
     showOrder(await stream.placeOrder({ ...order, clientOrderId }));
     return null;
   } catch (error) {
-    if (isOutcomeUnknown(error as Error)) {
-      await resolveOutcome(client, clientOrderId);
-      return null;
-    }
+    if (isOutcomeUnknown(error as Error)) return resolveOutcome(client, clientOrderId);
     return refused(error, `refusal-${order.symbol}`);
   }
 }
 
-/** Asks until the exchange says whether it took the order. The page says that it is unknown for as long. */
-async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promise<void> {
+/**
+ * Asks until the exchange says whether it took the order. The page says that it is unknown for as long. Returns a refusal
+ * if the order never came.
+ */
+async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promise<PerpdError | null> {
   const say = (tone: Toast["tone"], title: string, detail: string): void =>
     toast({ key: clientOrderId, tone, title, detail, isLasting: true });
   say("plain", text.outcomeUnknown, text.askingForOutcome);
   const since = performance.now();
   for (;;) {
     try {
-      return showOrder(await client.order(`client:${clientOrderId}`), clientOrderId);
+      showOrder(await client.order(`client:${clientOrderId}`), clientOrderId);
+      return null;
     } catch (error) {
-      if (accountClient.peek() !== client) return say("plain", text.outcomeUnknown, text.lookAtHistory);
+      if (accountClient.peek() !== client) {
+        say("plain", text.outcomeUnknown, text.lookAtHistory);
+        return null;
+      }
       const isMissing = error instanceof PerpdError && error.code === "ORDER_NOT_FOUND";
-      if (isMissing && performance.now() - since > LOST_AFTER_MS)
-        return say("bad", text.notPlaced, text.nothingReached);
+      if (isMissing && performance.now() - since > LOST_AFTER_MS) {
+        say("bad", text.notPlaced, text.nothingReached);
+        return localRefusal("", text.nothingReached);
+      }
       await pause(LOOKUP_EVERY_MS);
     }
   }

@@ -297,6 +297,24 @@ test("an order whose answer is lost on a living connection is found, and the for
   first.assertClean();
 });
 
+test("an order that never reached the exchange is told, and stays in the form", options, async () => {
+  const { page } = first;
+  let isLost = false;
+  proxy.toExchange = (message) => {
+    const { op, params } = JSON.parse(message);
+    if (op !== "order.place" || params.dryRun === true) return message;
+    isLost = true;
+    return null;
+  };
+  await buy(page, { Price: "64000", Size: "0.093" });
+  await shows(notice(page, "The order did not reach the exchange."));
+  assert.ok(isLost);
+  const size = page.getByRole("region", { name: "Place an order" }).getByLabel("Size", { exact: true });
+  assert.equal(await size.inputValue(), "0.093");
+  proxy.heal();
+  first.assertClean();
+});
+
 test("orders that traded while a page was away are told and listed when it is back", options, async () => {
   const { page } = first;
   first.expected = LOST_CONNECTION;
