@@ -4,7 +4,7 @@ import { PerpdError } from "../../src/client/error.ts";
 import type { Instrument, Position } from "../../src/client/types.ts";
 import { quantityToClose } from "../../src/terminal/dialogs/close-quantity.ts";
 import { buildOrder, type Draft, EMPTY_DRAFT, KINDS, PRICE_MATCHES } from "../../src/terminal/order-form/draft.ts";
-import { termsAfter } from "../../src/terminal/order-form/margin-change.ts";
+import { liquidationPriceAt, removableMargin, termsAfter } from "../../src/terminal/state/margin-change.ts";
 import { nearestOf, readDecimal, refusalText } from "../../src/terminal/text/refusals.ts";
 import { ERRORS, type ErrorCode, messageOf } from "../../src/wire/error-codes.ts";
 
@@ -181,6 +181,14 @@ test("the dialog of the leverage knows what a change does to the position", () =
   assert.equal(termsAfter(own, { leverage: 20, marginMode: "ISOLATED" }).margin, 6500);
   assert.equal(termsAfter(own, { leverage: 5, marginMode: "ISOLATED" }).margin, 13_000);
   assert.equal(termsAfter(own, { leverage: 10, marginMode: "CROSS" }).liquidationPrice, null);
+  assert.equal(liquidationPriceAt(own, 6500), isolated.liquidationPrice);
+  assert.equal(liquidationPriceAt(own, 65_000), null);
+  // The largest of the rates stays, and a gain with it.
+  const rates = { openingMarginRate: "0.02", transferMarginRate: "0.1" };
+  const rich = { ...own, isolatedMargin: "8000", leverage: 20, notional: "65000" } as Position;
+  assert.equal(removableMargin(rich, rates), 1500);
+  assert.equal(removableMargin({ ...rich, leverage: 5 }, rates), 0);
+  assert.equal(removableMargin({ ...rich, unrealizedPnl: "400" }, rates), 1100);
 });
 
 test("a share of a position to close is a step at least, and no more than one order may have", () => {

@@ -1,10 +1,15 @@
 import { useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { Position } from "../../client/types.ts";
+import { balance } from "../state/account.ts";
+import { liquidationPriceAt, removableMargin } from "../state/margin-change.ts";
+import { instruments } from "../state/markets.ts";
 import { moveMargin } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
+import { cleanDecimal } from "../text/decimal.ts";
 import { price as showPrice, usd } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
+import { Change } from "./change.tsx";
 import { Choice } from "./choice.tsx";
 import { Dialog } from "./dialog.tsx";
 import { SendButton, useSending } from "./sending.tsx";
@@ -19,6 +24,19 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
   const [reference] = useState(() => crypto.randomUUID());
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const [isSending, run] = useSending();
+  const margin = Number(position.isolatedMargin);
+  const market = instruments.value.find((each) => each.symbol === position.symbol);
+  const free = isRemoval
+    ? market === undefined
+      ? 0
+      : removableMargin(position, market)
+    : Number(balance.value?.withdrawable ?? 0);
+  const typed = Number(cleanDecimal(amount) ?? 0);
+  // More than that is refused.
+  const after = typed > free ? margin : margin + (isRemoval ? -typed : typed);
+  const priceNow = showPrice(position.liquidationPrice, decimals);
+  // The exchange rounds it, and knows the margin rate at that price.
+  const priceAfter = after === margin ? priceNow : text.about(showPrice(liquidationPriceAt(position, after), decimals));
   const send = async (): Promise<void> => {
     const value = readDecimal("amount", amount, { step: "0.000001", tooFine: text.accountDialogs.tooFine });
     if (value instanceof PerpdError) return setRefusal(value);
@@ -42,14 +60,12 @@ export function MarginDialog(props: { position: Position; decimals: number; onCl
           textOf={(each) => (each ? text.removeMargin : text.addMargin)}
           onChoose={setRemoval}
         />
-        <dl class="pairs flat">
+        <dl class="pairs flat" aria-label={text.changes}>
+          <Change label={text.margin} before={usd(margin)} after={usd(after)} unit="USDC" />
+          <Change label={text.liquidationPrice} before={priceNow} after={priceAfter} />
           <div>
-            <dt>{text.margin}</dt>
-            <dd class="num">{usd(position.isolatedMargin)} USDC</dd>
-          </div>
-          <div>
-            <dt>{text.liquidationPrice}</dt>
-            <dd class="num warn">{showPrice(position.liquidationPrice, decimals)}</dd>
+            <dt>{isRemoval ? text.freeToRemove : text.freeToAdd}</dt>
+            <dd class="num">{isRemoval ? text.about(usd(free)) : usd(free)} USDC</dd>
           </div>
         </dl>
         <TextField label={text.amount} value={amount} unit="USDC" refusal={refusal} onChange={setAmount} />

@@ -1,19 +1,19 @@
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { PerpdError } from "../../client/error.ts";
 import type { Instrument, Position } from "../../client/types.ts";
+import { Change } from "../dialogs/change.tsx";
 import { Choice } from "../dialogs/choice.tsx";
 import { Dialog } from "../dialogs/dialog.tsx";
 import { Refused } from "../dialogs/refused.tsx";
 import { TextField } from "../dialogs/text-field.tsx";
 import { balance, forgetWithAccount, positions } from "../state/account.ts";
 import { marginSetting, readMarginSetting } from "../state/leverage.ts";
+import { type MarginTerms, termsAfter } from "../state/margin-change.ts";
 import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { attempt } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { short, price as showPrice, usd } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
-import { type MarginTerms, termsAfter } from "./margin-change.ts";
 
 /** The market whose dialog is open. */
 const openFor = signal<string | null>(null);
@@ -183,24 +183,5 @@ function OfPosition({ position, leverage, decimals }: { position: Position; leve
         }
       />
     </>
-  );
-}
-
-function Change(props: { label: string; before: string; after: string; unit?: string }): ComponentChildren {
-  const { label, before, after, unit = "" } = props;
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd class="num">
-        {before === after ? (
-          before
-        ) : (
-          <>
-            <span class="muted">{before}</span> → {after}
-          </>
-        )}{" "}
-        {unit}
-      </dd>
-    </div>
   );
 }

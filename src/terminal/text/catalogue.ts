@@ -526,6 +526,8 @@ export const text = {
   marginTitle: (symbol: string) => `Margin of ${symbol}`,
   addMargin: "Add margin",
   removeMargin: "Remove margin",
+  freeToAdd: "Free to add",
+  freeToRemove: "Free to remove",
   protectTitle: (symbol: string) => `Protect ${symbol}`,
   protectHint:
     "Each closes the whole position at market when the mark price gets there. Leave a field empty to remove it.",

@@ -191,8 +191,13 @@ test("leverage and margin mode are set, and an isolated position gets margin", o
   const row = table("Positions").getByRole("row").filter({ hasText: "Isolated 20×" });
   await row.getByRole("button", { name: "Margin BTC-PERP" }).click();
   await dialog.getByLabel("Amount").fill("100");
+  await shows(dialog.getByText(/^99,[\d.,]+ USDC$/));
+  const price = dialog.getByText("Liquidation price", { exact: true }).locator("xpath=following-sibling::dd");
+  const after = /→ ≈ ([\d.,]+)\./.exec((await price.textContent()) ?? "")?.[1] ?? assert.fail("no price after it");
   await dialog.getByRole("button", { name: "Add margin" }).click();
   await dialog.waitFor({ state: "hidden" });
+  // The page's arithmetic is that of the exchange.
+  await shows(row.getByText(`${after}.`));
   // 650.1 / 20 + 100, and the loss at the mark.
   await shows(row.getByRole("cell", { name: /^13[12]\.[0-9]{2}$/ }));
   await row.getByRole("button", { name: "Close BTC-PERP at market" }).click();

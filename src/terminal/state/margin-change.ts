@@ -1,6 +1,6 @@
-import type { Position } from "../../client/types.ts";
+import type { Instrument, Position } from "../../client/types.ts";
 
-/** The effect of another leverage or margin mode on a position, by the page's own arithmetic. Pure. */
+/** The effect of another leverage, margin mode or isolated margin on a position, by the page's own arithmetic. Pure. */
 
 export type MarginTerms = Pick<Position, "leverage" | "marginMode">;
 
@@ -28,9 +28,23 @@ export function termsAfter(position: Position, { leverage, marginMode }: MarginT
   const bound = Math.max(held, initial + Math.max(0, -pnl));
   const margin = bound + pnl;
   if (isIsolated && bound === held) return { margin, bound, liquidationPrice: position.liquidationPrice };
+  return { margin, bound, liquidationPrice: liquidationPriceAt(position, margin) };
+}
+
+/** The liquidation price of an isolated position with this margin, in USDC with the unrealized profit. Null: none above 0. */
+export function liquidationPriceAt(position: Position, margin: number): string | null {
   const size = Number(position.size);
   const direction = position.side === "SHORT" ? -1 : 1;
   const rate = Number(position.maintenanceMargin) / Number(position.notional);
   const price = (direction * Number(position.markPrice) * size - margin) / (size * (direction - rate));
-  return { margin, bound, liquidationPrice: price > 0 && Number.isFinite(price) ? String(price) : null };
+  return price > 0 && Number.isFinite(price) ? String(price) : null;
+}
+
+type Rates = Pick<Instrument, "openingMarginRate" | "transferMarginRate">;
+
+/** How much isolated margin may be taken out, in USDC. Losses count and gains do not. About: the opening rate moves. */
+export function removableMargin(position: Position, { openingMarginRate, transferMarginRate }: Rates): number {
+  const margin = Number(position.isolatedMargin);
+  const rate = Math.max(Number(openingMarginRate), Number(transferMarginRate), 1 / position.leverage);
+  return Math.max(0, margin - Math.max(0, Number(position.unrealizedPnl)) - Number(position.notional) * rate);
 }
