@@ -47,7 +47,7 @@ function showOrders(orders: readonly Order[]): void {
   const before = nowMs - canceled.atMs < CANCELED_TOGETHER_MS ? canceled.count : 0;
   canceled = { count: before + gone.length, atMs: nowMs };
   const reasons = [...new Set(gone.map(({ reason }) => words(reason ?? "")))];
-  toast({ key: "cancel-all", tone: "plain", title: text.canceledMany(canceled.count), detail: reasons.join(", ") });
+  toast({ key: "cancel-all", tone: "neutral", title: text.canceledMany(canceled.count), detail: reasons.join(", ") });
 }
 
 /** A trade with an account that was liquidated is an ordinary one for its maker. */
@@ -105,7 +105,7 @@ function showStatuses(all: readonly Instrument[]): void {
     const until = statusUntil === null ? "" : text.restrictedUntil(clock(statusUntil));
     toast({
       key: `status-${symbol}`,
-      tone: isBack ? "good" : "plain",
+      tone: isBack ? "good" : "neutral",
       title: text.marketStatus(symbol, words(status)),
       detail: isBack ? text.marketIsBack : [reason, until].filter(Boolean).join(" "),
     });

@@ -54,7 +54,7 @@ export const disarmCancelAfter = (): Promise<PerpdError | null> =>
     cancelSwitch.value = null;
     toast({
       key: "cancel-after",
-      tone: "plain",
+      tone: "neutral",
       title: text.cancelAfter.disarmed,
       detail: text.cancelAfter.ordersStay,
     });

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 export interface Toast {
   /** Such as the id of an order. */
   readonly key: string;
-  readonly tone: "good" | "bad" | "plain";
+  readonly tone: "good" | "bad" | "neutral";
   readonly title: string;
   readonly detail: string;
   /** Stays until the person closes it, or until another one takes its place. */

@@ -73,7 +73,7 @@ export async function placeOrder(order: NewOrder): Promise<PerpdError | null> {
 async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promise<PerpdError | null> {
   const say = (tone: Toast["tone"], title: string, detail: string): void =>
     toast({ key: clientOrderId, tone, title, detail, isLasting: true });
-  say("plain", text.outcomeUnknown, text.askingForOutcome);
+  say("neutral", text.outcomeUnknown, text.askingForOutcome);
   const since = performance.now();
   for (;;) {
     try {
@@ -81,7 +81,7 @@ async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promi
       return null;
     } catch (error) {
       if (accountClient.peek() !== client) {
-        say("plain", text.outcomeUnknown, text.lookAtHistory);
+        say("neutral", text.outcomeUnknown, text.lookAtHistory);
         return null;
       }
       const isMissing = error instanceof PerpdError && error.code === "ORDER_NOT_FOUND";
@@ -118,7 +118,7 @@ export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
     attempt("cancel-all", async (stream) => {
       const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
       const title = text.canceledMany(canceled);
-      toast({ key: "cancel-all", tone: "plain", title, detail: symbol ?? text.allMarkets });
+      toast({ key: "cancel-all", tone: "neutral", title, detail: symbol ?? text.allMarkets });
     }),
   );
 
@@ -224,7 +224,7 @@ function notSent(reason: string | null): PerpdError {
 function refused(error: unknown, key: string): PerpdError {
   if (isOutcomeUnknown(error as Error)) {
     const detail = text.lookAtTables;
-    toast({ key, tone: "plain", title: text.outcomeUnknown, detail, isLasting: true });
+    toast({ key, tone: "neutral", title: text.outcomeUnknown, detail, isLasting: true });
     return new PerpdError(0, { code: OUTCOME_UNKNOWN, message: detail });
   }
   const detail = refusalText(error);
