@@ -75,6 +75,9 @@ test("options reach the orders that take them", () => {
 test("a size in the quote asset or by risk becomes a quantity, and the risk sets the stop", () => {
   assert.equal(order({ kind: "MARKET", sizeUnit: "QUOTE", size: "1,300" })?.quantity, "0.02");
   assert.equal(order({ price: "50000", sizeUnit: "QUOTE", size: "100" })?.quantity, "0.002");
+  // A share of the largest order is no more than that at any price.
+  const share = { kind: "MARKET", sizeUnit: "QUOTE", size: "6500000", shareQuantity: "100" } as const;
+  for (const market of [64_000, 65_000, 66_000]) assert.equal(order(share, market)?.quantity, "100");
   const risk = { kind: "MARKET", sizeUnit: "RISK", size: "100", stopDistance: "2" } as const;
   // 65,000 − 2 % = 63,700; a unit loses 1,300 and 0.05 % of 65,000 and of 63,700: 1,364.35.
   const long = order(risk);

@@ -35,6 +35,8 @@ export interface Draft {
   /** Of the base asset, of the quote asset, or the most that may be lost at the stop. */
   readonly size: string;
   readonly sizeUnit: "BASE" | "QUOTE" | "RISK";
+  /** In the base asset: the share of the largest order that the size shows in another unit. "": the size was typed. */
+  readonly shareQuantity: string;
   /** From the entry to the stop, when the size comes from the risk. */
   readonly stopDistance: string;
   readonly stopUnit: "PERCENT" | "QUOTE";
@@ -64,6 +66,7 @@ export const EMPTY_DRAFT: Draft = {
   priceMatch: "",
   size: "",
   sizeUnit: "BASE",
+  shareQuantity: "",
   stopDistance: "1",
   stopUnit: "PERCENT",
   triggerPrice: "",
@@ -210,7 +213,7 @@ function quantityOf(read: Reader, draft: Draft, instrument: Instrument, marketPr
   const amount = read.decimal("size", draft.size, { step: "0.000001" });
   if (amount === "") return "";
   const each = perUnit(draft, instrument, marketPrice);
-  const quantity = fromNumber(each === 0 ? 0 : Number(amount) / each, stepSize);
+  const quantity = draft.shareQuantity || fromNumber(each === 0 ? 0 : Number(amount) / each, stepSize);
   if (quantity !== "0") return read.decimal("size", quantity, limits);
   const isUnknown = each === 0 && !read.faults.has("stopDistance");
   const fault = isUnknown

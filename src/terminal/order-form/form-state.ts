@@ -33,8 +33,15 @@ import {
 
 export const draft = signal<Draft>(EMPTY_DRAFT);
 
+/** By these a size in another unit becomes a quantity. While none of them is changed, that of a share stays. */
+const SIZED_BY: ReadonlySet<string> = new Set<Field>([
+  ...(["size", "sizeUnit", "side", "kind", "price", "priceMatch", "triggerPrice"] as const),
+  ...(["reduceOnly", "stopDistance", "stopUnit"] as const),
+]);
+
 export function change(fields: Partial<Draft>): void {
-  draft.value = { ...draft.peek(), ...fields };
+  const isResized = Object.keys(fields).some((name) => SIZED_BY.has(name));
+  draft.value = { ...draft.peek(), ...(isResized && { shareQuantity: "" }), ...fields };
   refusal.value = null;
 }
 

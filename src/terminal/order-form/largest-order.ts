@@ -2,9 +2,11 @@ import { computed, effect, signal } from "@preact/signals";
 import { account, accountClient, balance, openOrders, positions } from "../state/account.ts";
 import { marginSetting } from "../state/leverage.ts";
 import { instrument, symbol } from "../state/markets.ts";
+import { text } from "../text/catalogue.ts";
 import { cleanDecimal, fromNumber } from "../text/decimal.ts";
+import { localRefusal } from "../text/refusals.ts";
 import { isMatched, perUnit, unitOf } from "./draft.ts";
-import { change, draft, marketPrice } from "./form-state.ts";
+import { change, draft, marketPrice, refusal } from "./form-state.ts";
 
 /** The largest order that the engine would take, and parts of it as the form's size. */
 
@@ -57,6 +59,8 @@ async function readMaxSize(): Promise<string | null> {
   }
 }
 
+const noOrder = (): string => (draft.peek().reduceOnly ? text.refusals.REDUCE_ONLY_NO_POSITION : text.noLargestOrder);
+
 /**
  * Fills in a part, in percent, of the largest order. The size stays as it is until the next share is taken, which counts
  * with the money and the price of that moment; `maxAgeMs` lets it use an earlier answer. While that is asked for, the
@@ -74,6 +78,8 @@ export async function takeShare(percent: number, maxAgeMs = 0): Promise<boolean>
   const part = fromNumber((Number(limit) * percent) / 100, chosen.stepSize);
   const each = perUnit(draft.peek(), chosen, marketPrice.peek());
   const size = unitOf(draft.peek()) === "BASE" ? part : fromNumber(Number(part) * each, "0.01", "UP");
-  change({ size: size === "0" ? "" : size });
-  return true;
+  // The market moves: another division would give another quantity, and for the whole of it one that is refused.
+  change(size === "0" ? { size: "" } : { size, shareQuantity: part });
+  if (Number(limit) === 0) refusal.value = localRefusal("", noOrder());
+  return Number(limit) > 0;
 }

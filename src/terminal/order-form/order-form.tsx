@@ -227,7 +227,8 @@ const SLIDER_AGE_MS = 2_000;
 function SizeSlider() {
   const chosen = instrument.value;
   const each = chosen === null ? 0 : perUnit(draft.value, chosen, marketPrice.value);
-  const quantity = each === 0 ? 0 : Number(cleanDecimal(draft.value.size) ?? 0) / each;
+  const { size, shareQuantity } = draft.value;
+  const quantity = Number(shareQuantity) || (each === 0 ? 0 : Number(cleanDecimal(size) ?? 0) / each);
   const most = Number(maxSize.value ?? 0);
   const percent = most === 0 ? 0 : Math.min(100, (100 * quantity) / most);
   return (

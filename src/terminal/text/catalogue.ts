@@ -272,6 +272,7 @@ export const text = {
   noStopThere: "There is no valid stop at this distance.",
   noPriceYet: "The market has no price yet.",
   largestOrder: "Use the largest",
+  noLargestOrder: "No order is possible now: the largest one is 0.",
   sizeSlider: "Part of the largest order",
   reduceOnly: "Reduce only",
   reduceOnlyHint: "The order can only make your position smaller.",

@@ -382,3 +382,32 @@ test("a share that is pressed again counts with the money and the price of that 
   await field("Size").fill("");
   tab.assertClean();
 });
+
+test("a share in another unit stays the same order while the market moves, and none is told", options, async () => {
+  const share = (): Promise<void> => form().getByRole("button", { name: "100%", exact: true }).click();
+  const order = form().getByRole("button", { name: /^Buy / });
+  await form().getByRole("button", { name: "Market", exact: true }).click();
+  await form().getByText("Buy / Long", { exact: true }).click();
+  await field("Unit of the size").selectOption("USDC");
+  await share();
+  await shows(order);
+  const before = await order.textContent();
+  const { orderId } = await maker.sell("0.01", "64995");
+  await shows(region("Order book").getByRole("button", { name: /^Ask 64,995/ }));
+  // The order is computed again.
+  await field("TP / SL").check();
+  await field("Take profit at").fill("70000");
+  assert.equal(await order.textContent(), before);
+  await field("Size").fill("1000");
+  await shows(form().getByRole("button", { name: "Buy 0.015 BTC" }));
+  await maker.cancel(orderId);
+  await field("TP / SL").uncheck();
+
+  await field("Reduce only").check();
+  await share();
+  await shows(form().getByRole("status").getByText("You have no position that the order could reduce."));
+  assert.equal(await field("Size").inputValue(), "");
+  await field("Reduce only").uncheck();
+  await field("Unit of the size").selectOption("BTC");
+  tab.assertClean();
+});
