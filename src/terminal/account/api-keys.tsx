@@ -14,6 +14,7 @@ type Key = ApiKeyList["data"][number];
 export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
   const [keys, setKeys] = useState<readonly Key[] | null>(null);
   const [created, setCreated] = useState<CreatedApiKey | null>(null);
+  const [isWarned, setWarned] = useState(false);
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const read = async (): Promise<void> =>
     setRefusal(await request(async (client) => setKeys((await client.keys()).data)));
@@ -21,11 +22,17 @@ export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
   const revoke = async (apiKey: string): Promise<void> => {
     const refused = await request((client) => client.revokeKey(apiKey));
     if (refused !== null) return setRefusal(refused);
-    if (created?.apiKey === apiKey) setCreated(null);
+    if (created?.apiKey === apiKey) forget();
     await read();
   };
+  const forget = (): void => {
+    setCreated(null);
+    setWarned(false);
+  };
+  // The first time it only says what would be lost.
+  const close = (): void => (created === null || isWarned ? onClose() : setWarned(true));
   return (
-    <Dialog title={text.accountDialogs.apiKeys} onClose={onClose}>
+    <Dialog title={text.accountDialogs.apiKeys} onClose={close}>
       {keys === null && refusal === null && <p class="note">{text.loading}</p>}
       {keys?.length === 0 && <p class="note">{text.accountDialogs.noKeys}</p>}
       <ul class="entries" aria-label={text.accountDialogs.apiKeys}>
@@ -52,7 +59,7 @@ export function ApiKeysDialog({ onClose }: { onClose: () => void }) {
           }}
         />
       ) : (
-        <Secret created={created} onDone={() => setCreated(null)} />
+        <Secret created={created} isWarned={isWarned} onDone={forget} />
       )}
     </Dialog>
   );
@@ -104,13 +111,23 @@ function limitsOf(key: Key): string {
   return parts.join(" · ");
 }
 
-function Secret({ created, onDone }: { created: CreatedApiKey; onDone: () => void }) {
+function Secret(props: { created: CreatedApiKey; isWarned: boolean; onDone: () => void }) {
+  const { created, isWarned, onDone } = props;
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (isWarned) button.current?.focus();
+  }, [isWarned]);
   return (
     <div class="secret">
       <p role="status">{text.accountDialogs.secretOnce}</p>
       <CopyField label={text.accountDialogs.apiKey} value={created.apiKey} />
       <CopyField label={text.accountDialogs.secret} value={created.secret} />
-      <button type="button" class="big accent" onClick={onDone}>
+      {isWarned && (
+        <p class="warn" role="alert">
+          {text.accountDialogs.secretLost}
+        </p>
+      )}
+      <button ref={button} type="button" class="big accent" onClick={onDone}>
         {text.accountDialogs.secretKept}
       </button>
     </div>

@@ -31,6 +31,8 @@ export function Dialog(props: { title: string; isWide?: boolean; onClose: () => 
         event.preventDefault();
         onClose();
       }}
+      // A second Escape in a row closes it without asking.
+      onClose={() => element.current !== null && onClose()}
     >
       <header>
         <h2 id={titleId}>{title}</h2>

@@ -731,6 +731,7 @@ export const text = {
     apiKey: "API key",
     secret: "Secret",
     secretOnce: "The secret is shown only now. Copy it before you go on:",
+    secretLost: "Nobody can show the secret again. Close once more to leave without it.",
     secretKept: "I have saved it",
     copy: "Copy",
     copied: "Copied",

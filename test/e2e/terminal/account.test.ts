@@ -324,6 +324,7 @@ test("a position shows its exits, the list of markets its figures, and a key its
   await shows(dialog.getByText(/only BTC-PERP · positions up to 5,000\.00 USDC/));
   const { data } = await owner.get<ApiKeyList>("/auth/keys");
   assert.deepEqual([data[0]?.allowedSymbols, data[0]?.maxPositionNotional], [["BTC-PERP"], "5000"]);
+  await dialog.getByRole("button", { name: "I have saved it" }).click();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
   tab.assertClean();

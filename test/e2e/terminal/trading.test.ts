@@ -42,6 +42,7 @@ const form = (): Locator => region("Place an order");
 const table = (name: string): Locator => page.getByRole("table", { name });
 const openTable = (name: string): Promise<void> => page.getByRole("tab", { name }).click();
 /** Waits until the page shows it: the first refusal of an element that never comes is its name. */
+const focused = (locator: Locator): Promise<void> => page.locator(":focus").and(locator).waitFor();
 const shows = (locator: Locator): Promise<void> => locator.first().waitFor({ timeout: 20_000 });
 
 async function fill(fields: Record<string, string>): Promise<void> {
@@ -259,7 +260,6 @@ test("an order is placed and canceled by keyboard alone, after a question", opti
     await keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Commands" }).waitFor({ state: "hidden" });
   };
-  const focused = (locator: Locator): Promise<void> => page.locator(":focus").and(locator).waitFor();
   const askOrNot = async (): Promise<void> => {
     await command("settings");
     await page.getByRole("checkbox", { name: "Ask before an order is sent" }).press("Space");
@@ -418,6 +418,13 @@ test("money is withdrawn, and an API key is created and revoked", options, async
   // Markup in a name is text.
   await shows(dialog.getByText("<b>bot</b>", { exact: true }));
   assert.deepEqual(await tab.axe(), []);
+  // The secret is not lost by one press.
+  await page.keyboard.press("Escape");
+  await shows(dialog.getByRole("alert").getByText(/^Nobody can show the secret again/));
+  await focused(dialog.getByRole("button", { name: "I have saved it" }));
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  await account.getByRole("button", { name: "API keys" }).click();
   await dialog.getByRole("button", { name: "Revoke <b>bot</b>" }).click();
   await dialog.getByRole("button", { name: "Revoke now <b>bot</b>" }).click();
   await shows(dialog.getByText("No API keys yet."));
