@@ -12,6 +12,7 @@ import { text } from "../text/catalogue.ts";
 import { price } from "../text/format.ts";
 import { App } from "./app.tsx";
 import { openHotkeys } from "./commands.ts";
+import { openLeaving } from "./leaving.ts";
 import { openNotices } from "./notices.ts";
 import { openPanelSizes } from "./separator.tsx";
 import { openSounds } from "./sounds.ts";
@@ -30,6 +31,7 @@ openHotkeys();
 openSounds();
 openPanelSizes();
 openTour();
+openLeaving();
 void openMarkets();
 
 effect(() => {

@@ -243,6 +243,22 @@ test("a phone says whether it is connected, and no message lies over the button 
   tab.assertClean();
 });
 
+test("a page that would lose a demo account with orders is not left without a question", options, async () => {
+  const question = page.waitForEvent("dialog");
+  const reloading = page.reload().catch(() => "stayed");
+  const asked = await question;
+  assert.equal(asked.type(), "beforeunload");
+  await asked.dismiss();
+  assert.equal(await reloading, "stayed");
+  await page.getByRole("tab", { name: "Open orders" }).click();
+  await page.getByRole("button", { name: "Cancel all", exact: true }).click();
+  await shows(page.getByText("No open orders."));
+  page.once("dialog", () => assert.fail("asked without a reason"));
+  await page.reload();
+  page.removeAllListeners("dialog");
+  tab.assertClean();
+});
+
 test("nothing moves while prices do", options, async () => {
   await page.reload();
   await shows(page.getByText("✓ verified"));
