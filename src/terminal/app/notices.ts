@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import type { Fill, Instrument, Order } from "../../client/types.ts";
 import { isOpen, onAccountMessage, onClosedMeanwhile, openOrders, positions } from "../state/account.ts";
 import { symbol as chosenSymbol, instruments } from "../state/markets.ts";
-import { toast } from "../state/toasts.ts";
+import { dismiss, toast } from "../state/toasts.ts";
 import { showOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
@@ -32,22 +32,26 @@ const isNews = (order: Order): boolean =>
   order.filledQuantity !== (wasFilled.get(order.orderId) ?? "0") ||
   ["CANCELED", "REJECTED", "EXPIRED"].includes(order.status);
 
-/** So many orders that are canceled together are one message each. */
-const MOST_CANCELED = 3;
-const CANCELED_TOGETHER_MS = 2_000;
-let canceled = { count: 0, atMs: 0 };
-
 function showOrders(orders: readonly Order[]): void {
-  const gone = orders.filter(({ status }) => status === "CANCELED");
-  const isMany = gone.length > MOST_CANCELED;
-  for (const order of orders) if (!isMany || order.status !== "CANCELED") showOrder(order);
-  if (!isMany) return;
-  // Each market tells of its own orders.
+  for (const order of orders)
+    if (order.status === "CANCELED") showCanceled(order);
+    else showOrder(order);
+}
+
+const CANCELED_TOGETHER_MS = 1_000;
+let canceled: readonly Order[] = [];
+let canceledAtMs = 0;
+
+/** Orders that are canceled together are one message. Each market tells of its own orders. */
+function showCanceled(order: Order): void {
   const nowMs = performance.now();
-  const before = nowMs - canceled.atMs < CANCELED_TOGETHER_MS ? canceled.count : 0;
-  canceled = { count: before + gone.length, atMs: nowMs };
-  const reasons = [...new Set(gone.map(({ reason }) => words(reason ?? "")))];
-  toast({ key: "cancel-all", tone: "neutral", title: text.canceledMany(canceled.count), detail: reasons.join(", ") });
+  canceled = nowMs - canceledAtMs < CANCELED_TOGETHER_MS ? [...canceled, order] : [order];
+  canceledAtMs = nowMs;
+  if (canceled.length === 1) return showOrder(order);
+  for (const { orderId } of canceled) dismiss(`order-${orderId}`);
+  const reasons = [...new Set(canceled.map(({ reason }) => words(reason ?? "")))];
+  const title = text.canceledMany(canceled.length);
+  toast({ key: "cancel-all", tone: "neutral", title, detail: reasons.join(", ") });
 }
 
 /** A trade with an account that was liquidated is an ordinary one for its maker. */

@@ -1,4 +1,4 @@
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { PerpdClient } from "../../client/client.ts";
 import { isOutcomeUnknown, PerpdError } from "../../client/error.ts";
 import type { Stream } from "../../client/stream.ts";
@@ -94,16 +94,18 @@ async function resolveOutcome(client: PerpdClient, clientOrderId: string): Promi
   }
 }
 
-const underWay = new Set<string>();
+/** The keys of the actions whose answers have not come yet. */
+const underWay = signal<ReadonlySet<string>>(new Set());
+export const isUnderWay = (key: string): boolean => underWay.value.has(key);
 
 /** Of an action that a button or a key begins: a second press while the first one is under way does nothing. */
 async function once(key: string, run: () => Promise<PerpdError | null>): Promise<PerpdError | null> {
-  if (underWay.has(key)) return null;
-  underWay.add(key);
+  if (underWay.peek().has(key)) return null;
+  underWay.value = new Set(underWay.peek()).add(key);
   try {
     return await run();
   } finally {
-    underWay.delete(key);
+    underWay.value = new Set([...underWay.peek()].filter((each) => each !== key));
   }
 }
 
@@ -113,12 +115,13 @@ export const cancelOrder = (order: Order): Promise<PerpdError | null> => {
   return once(key, () => attempt(key, (stream) => stream.cancelOrder({ orderId: order.orderId })));
 };
 
-export const cancelAll = (symbol?: string): Promise<PerpdError | null> =>
-  once(`cancel-all ${symbol}`, () =>
+/** The stream of orders tells which ones are gone. */
+export const cancelAll = (symbol = ""): Promise<PerpdError | null> =>
+  once(`cancel-all-${symbol}`, () =>
     attempt("cancel-all", async (stream) => {
-      const { canceled } = await stream.cancelOrders(symbol === undefined ? {} : { symbol });
+      const { canceled } = await stream.cancelOrders(symbol === "" ? {} : { symbol });
       const title = text.canceledMany(canceled);
-      toast({ key: "cancel-all", tone: "neutral", title, detail: symbol ?? text.allMarkets });
+      if (canceled === 0) toast({ key: "cancel-all", tone: "neutral", title, detail: symbol || text.allMarkets });
     }),
   );
 
@@ -157,8 +160,8 @@ export const closeWhole = (symbol: string): Promise<PerpdError | null> =>
   attempt(`close-${symbol}`, async (stream) => showOrder(await stream.closePosition(symbol)));
 
 /** The same, after a question if the person wants to be asked. */
-export const askAndClose = (symbol: string): Promise<PerpdError | null> =>
-  once(`close-${symbol}`, async () => ((await askFirst(text.commandClose(symbol))) ? closeWhole(symbol) : null));
+export const askAndClose = async (symbol: string): Promise<PerpdError | null> =>
+  (await askFirst(text.commandClose(symbol))) ? once(`close-${symbol}`, () => closeWhole(symbol)) : null;
 
 /** Closes a part, or closes at a price. To do it twice would close more, so its outcome is found as that of any order. */
 export const closePart = (position: Position, quantity: string, price: string): Promise<PerpdError | null> => {
@@ -190,9 +193,9 @@ async function changeOf({ symbol, side, size }: Position): Promise<void> {
  * Turns a position into one of the same size on the other side, by one order at market. The size is that of the moment
  * of sending: the position may change while the person is asked, and until the last reversal shows.
  */
-export const reversePosition = (symbol: string): Promise<PerpdError | null> =>
-  once(`reverse-${symbol}`, async () => {
-    if (!(await askFirst(text.commandReverse(symbol)))) return null;
+export const reversePosition = async (symbol: string): Promise<PerpdError | null> => {
+  if (!(await askFirst(text.commandReverse(symbol)))) return null;
+  return once(`reverse-${symbol}`, async () => {
     const position = positionOf(symbol);
     if (position === undefined) return notSent(text.noPosition(symbol));
     const decimals = decimalsOf(position.size);
@@ -201,6 +204,7 @@ export const reversePosition = (symbol: string): Promise<PerpdError | null> =>
     if (refused === null) await changeOf(position);
     return refused;
   });
+};
 
 /** Runs a request of the account. Shows and returns the refusal; null when it was done. */
 export async function attempt(key: string, run: (stream: Stream) => Promise<unknown>): Promise<PerpdError | null> {

@@ -1,4 +1,5 @@
 import type { Order, OrderHistoryQuery } from "../../client/types.ts";
+import { ActionButton } from "../dialogs/action-button.tsx";
 import { OrderActions } from "../dialogs/order-actions.tsx";
 import { messagesOf, openOrders } from "../state/account.ts";
 import { decimalsOfMarket } from "../state/markets.ts";
@@ -134,9 +135,12 @@ export function OpenOrders() {
     <>
       <div class="list-tools">
         <CancelAfter />
-        <button type="button" class="mini" disabled={rows.length === 0} onClick={() => void cancelAll()}>
-          {text.cancelAll}
-        </button>
+        <ActionButton
+          action="cancel-all-"
+          label={text.cancelAll}
+          isDisabled={rows.length === 0}
+          onPress={() => void cancelAll()}
+        />
       </div>
       <Table caption={text.openOrders} columns={OPEN_COLUMNS} rows={rows} keyOf={keyOf} empty={text.noOpenOrders} />
     </>

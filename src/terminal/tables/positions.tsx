@@ -1,4 +1,5 @@
 import type { Position } from "../../client/types.ts";
+import { ActionButton } from "../dialogs/action-button.tsx";
 import { positionDialog } from "../dialogs/position.tsx";
 import { EXITS, exitsOf, exitText } from "../dialogs/protect.tsx";
 import { pnlOf, positions } from "../state/account.ts";
@@ -127,18 +128,23 @@ function Actions({ position }: { position: Position }) {
         {text.exits}
         <span class="hidden"> {symbol}</span>
       </button>
-      <button type="button" class="mini" title={text.reverseHint} onClick={() => void reversePosition(symbol)}>
-        {text.reverse}
-        <span class="hidden"> {symbol}</span>
-      </button>
+      <ActionButton
+        action={`reverse-${symbol}`}
+        label={text.reverse}
+        of={symbol}
+        hint={text.reverseHint}
+        onPress={() => void reversePosition(symbol)}
+      />
       <button type="button" class="mini" onClick={open("CLOSE")}>
         {text.closePart}
         <span class="hidden"> {symbol}</span>
       </button>
-      <button type="button" class="mini" onClick={() => void askAndClose(symbol)}>
-        {text.close}
-        <span class="hidden"> {text.atMarketOf(symbol)}</span>
-      </button>
+      <ActionButton
+        action={`close-${symbol}`}
+        label={text.close}
+        of={text.atMarketOf(symbol)}
+        onPress={() => void askAndClose(symbol)}
+      />
     </span>
   );
 }
