@@ -40,6 +40,8 @@ interface Cells {
   readonly quantity: HTMLElement;
   readonly total: HTMLElement;
   readonly bar: HTMLElement;
+  /** Of a level with an order of the account, for screen readers. */
+  readonly own: HTMLElement;
   /** Exact price, as a click takes it. */
   value: string;
 }
@@ -59,8 +61,9 @@ function makeRow(): Cells {
   const price = make("span", "level-price");
   const quantity = make("span", "level-quantity");
   const total = make("span", "level-total");
-  row.append(bar, name, price, quantity, total);
-  const cells: Cells = { row, name, price, quantity, total, bar, value: "" };
+  const own = make("span", "hidden");
+  row.append(bar, name, price, quantity, total, own);
+  const cells: Cells = { row, name, price, quantity, total, bar, own, value: "" };
   row.addEventListener("click", () => cells.value !== "" && fillPrice(cells.value));
   return cells;
 }
@@ -103,7 +106,9 @@ class Side {
       setText(cells.total, level === undefined ? "" : fixed(level.total, quantities));
       cells.bar.style.transform = `scaleX(${level === undefined || most === 0 ? 0 : level.total / most})`;
       cells.value = level === undefined ? "" : level.price.toFixed(prices);
-      cells.row.classList.toggle("own", own.has(cells.value));
+      const isOwn = own.has(cells.value);
+      cells.row.classList.toggle("own", isOwn);
+      setText(cells.own, isOwn ? text.ownOrder : "");
       setText(cells.name, level === undefined ? text.noLevel : name);
       if (cells.row.disabled !== (level === undefined)) cells.row.disabled = level === undefined;
     }

@@ -201,6 +201,7 @@ export const text = {
   noLevel: "No price",
   spread: "Spread",
   noSpread: "No spread",
+  ownOrder: "your order",
   grouping: "Price step of the book",
   verified: "✓ verified",
   checking: "checking",

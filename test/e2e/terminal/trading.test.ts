@@ -91,8 +91,11 @@ test("a click on the book fills the price, and a limit order rests until it is c
   await openTable("Open orders");
   const row = table("Open orders").getByRole("row").filter({ hasText: "64,000.0" });
   await shows(row.getByRole("cell", { name: "0 / 0.05" }));
+  const level = region("Order book").getByRole("button", { name: /^Bid .*64,000\.0 .* your order$/ });
+  await shows(level);
   await row.getByRole("button", { name: /^Cancel order/ }).click();
   await shows(page.getByText("No open orders."));
+  await level.waitFor({ state: "hidden" });
   await openTable("Order history");
   await shows(table("Order history").getByRole("cell", { name: /^Canceled/ }));
   tab.assertClean();
