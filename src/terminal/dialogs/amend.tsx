@@ -41,6 +41,9 @@ function limitsOf({ symbol }: Order, field: Field): { step: string; most?: strin
     : { step: market.stepSize, most: market.maxQuantity };
 }
 
+const isPrice = (field: Field): boolean => field === "price" || field === "triggerPrice";
+const unitOf = ({ symbol }: Order, field: Field): string => (isPrice(field) ? "USDC" : symbol.replace(/-PERP$/, ""));
+
 export function AmendDialog() {
   const order = amending.value;
   return order === null ? null : <AmendForm key={order.orderId} order={order} />;
@@ -81,6 +84,7 @@ function AmendForm({ order }: { order: Order }) {
           <TextField
             label={text.amendFields[field]}
             value={typed[field] ?? ""}
+            unit={unitOf(order, field)}
             refusal={at === field ? refusal : null}
             onChange={(value) => setTyped({ ...typed, [field]: value })}
           />

@@ -86,6 +86,7 @@ function CloseDialog({ position }: { position: Position }) {
         <TextField
           label={text.limitPrice}
           value={price}
+          unit="USDC"
           placeholder={text.atMarket}
           refusal={refusal?.field === "price" ? refusal : null}
           onChange={setPrice}
@@ -95,7 +96,7 @@ function CloseDialog({ position }: { position: Position }) {
           <div>
             <dt>{text.quantityToClose}</dt>
             <dd class="num">
-              {quantity} / {size}
+              {quantity} / {size} {symbol.replace(/-PERP$/, "")}
             </dd>
           </div>
           <div>

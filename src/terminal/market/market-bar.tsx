@@ -3,6 +3,8 @@ import { text } from "../text/catalogue.ts";
 import { countdown, percent, price, short, signed, tone, words } from "../text/format.ts";
 import { MarketSelector, nowMs } from "./market-selector.tsx";
 
+const inUsdc = (value: string | number): string => `${short(value)} USDC`;
+
 /** The chosen market and its figures. */
 export function MarketBar() {
   const now = ticker.value;
@@ -25,9 +27,9 @@ export function MarketBar() {
         <Funding />
         <Figure
           label={text.openInterest}
-          value={now === null ? "–" : short(Number(now.openInterest) * Number(now.markPrice ?? 0))}
+          value={now === null ? "–" : inUsdc(Number(now.openInterest) * Number(now.markPrice ?? 0))}
         />
-        <Figure label={text.turnover24h} value={short(now?.turnover24h)} />
+        <Figure label={text.turnover24h} value={now === null ? "–" : inUsdc(now.turnover24h)} />
         <Figure label={text.high24h} value={price(now?.highPrice24h, decimals)} />
         <Figure label={text.low24h} value={price(now?.lowPrice24h, decimals)} />
       </dl>

@@ -75,7 +75,10 @@ function useSparklines(): Prices {
   return prices;
 }
 
-const TITLES = [text.price, text.change24h, text.turnover24h, text.openInterest, text.fundingCountdown] as const;
+const TITLES = [
+  ...[text.price, text.change24h, text.inUsdc(text.turnover24h), text.inUsdc(text.openInterest)],
+  text.fundingCountdown,
+] as const;
 
 function MarketList() {
   const input = useRef<HTMLInputElement>(null);

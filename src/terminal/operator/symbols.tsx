@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<Instrument>[] = [
   {
     title: texts.openInterest,
     isNumber: true,
-    cell: ({ openInterest, stepSize }) => quantity(openInterest, decimalsOf(stepSize)),
+    cell: ({ openInterest, stepSize, baseAsset }) => `${quantity(openInterest, decimalsOf(stepSize))} ${baseAsset}`,
   },
   {
     title: texts.actions,

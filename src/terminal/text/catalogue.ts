@@ -81,6 +81,7 @@ export const text = {
   turnover24h: "24 h volume",
   openInterest: "Open interest",
   fundingCountdown: "Funding / countdown",
+  inUsdc: (figure: string) => `${figure} (USDC)`,
   lastDay: "Last day",
   fundingOfPosition: "Funding (next)",
   funding: "Funding",
