@@ -38,7 +38,7 @@ export const decimalsOfMarket = (name: string): { price: number; quantity: numbe
 };
 
 /** The name in the address bar: ?market=ETH-PERP. Null when there is none. */
-export const requestedMarket = (): string | null => new URLSearchParams(location.search).get("market");
+const requestedMarket = (): string | null => new URLSearchParams(location.search).get("market") || null;
 
 /** The market that the address asks for and that does not exist. */
 export const unknownMarket = signal<string | null>(null);
@@ -66,8 +66,9 @@ export async function openMarkets(): Promise<void> {
   }
   const names = instruments.value.map((each) => each.symbol);
   const asked = requestedMarket();
-  if (asked !== null && !names.includes(asked)) unknownMarket.value = asked;
-  symbol.value = asked !== null && names.includes(asked) ? asked : (names[0] ?? "");
+  const found = names.find((name) => name.toUpperCase() === asked?.toUpperCase());
+  if (found === undefined) unknownMarket.value = asked;
+  symbol.value = found ?? names[0] ?? "";
   document.title = `perpd · ${symbol.value}`;
   const channels = names.map((name) => ({ channel: "ticker", symbol: name, updateMs: 250 }) as const);
   new Feed(publicClient, [{ channel: "symbols" }, ...channels], (message) => {

@@ -16,7 +16,8 @@ export const text = {
   chartCredit: "Charts by TradingView Lightweight Charts™",
   apiReference: "API",
   staleBanner: "The connection to the exchange is lost. What you see may be old, and trading is off until it is back.",
-  unknownMarket: (name: string) => `There is no market called ${name}. This is the first one.`,
+  unknownMarket: (name: string) =>
+    `There is no market called ${name.slice(0, 40)}${name.length > 40 ? "…" : ""}. This is the first one.`,
   marketsFault: (reason: string) => `The markets could not be read: ${reason}. Trying again.`,
   title: (price: string, symbol: string) => `${price} ${symbol} · perpd`,
   mainLabel: "Trading",

@@ -473,15 +473,21 @@ test("bad input in the dialogs of a position is told at the field, and nothing i
 });
 
 test("a market that does not exist is told, and another is shown", options, async () => {
-  for (const name of ["", `<b>${"x".repeat(3000)}</b>`]) {
+  for (const [name, asked] of [
+    ["NONE", "There is no market called NONE. This is the first one."],
+    [`<b>${"x".repeat(3000)}</b>`, /^There is no market called <b>x{37}…\. This is the first one\.$/],
+    ["", ""],
+    ["btc-perp", ""],
+  ] as const) {
     await page.goto(new URL(`/?market=${encodeURIComponent(name)}`, server.url).href);
-    await shows(page.getByRole("alert").filter({ hasText: `There is no market called ${name.slice(0, 20)}` }));
+    if (asked !== "") await shows(page.getByRole("alert").filter({ hasText: asked }));
     await shows(
       page
         .getByRole("banner")
         .getByRole("button", { name: /^Market/ })
         .filter({ hasText: "BTC-PERP" }),
     );
+    if (asked === "") assert.equal(await page.getByText(/^There is no market/).count(), 0);
   }
   tab.assertClean();
 });
