@@ -129,6 +129,11 @@ test("bad input of a field is a fault with its limit and the values beside it, a
     assert.deepEqual(nearestOf(fault), nearest, typed);
     for (const value of nearest) assert.equal(readDecimal("size", value, { step: "0.001", most: "100" }), value);
   }
+  // A price of one step would help nobody.
+  for (const typed of ["-5", "0"])
+    assert.deepEqual(nearestOf(build({ ...LIMIT, price: typed }).faults.get("price") as PerpdError), [], typed);
+  const tooHigh = build({ ...LIMIT, price: "2000000" }).faults.get("price");
+  assert.equal(refusalText(tooHigh), "Must be at most 1,000,000.");
   for (const typed of [" 1,000.5 ", "1 000.5", "1\u00a0000.5", "1000.50", "01000.5"])
     assert.equal(Number(order({ ...LIMIT, price: typed })?.price), 1000.5, typed);
   // The exits were asked for, and are missing.
@@ -145,6 +150,9 @@ test("each code of the exchange is told in words of the screen, without names of
       if ("details" in parts) assert.doesNotMatch(shown, /undefined/, code);
       assert.match(shown, /^[A-Z].*[.]$/, code);
     }
+  const money = { required: "99223.28", available: "98667.352485" };
+  const tooDear = new PerpdError(422, { code: "INSUFFICIENT_MARGIN", message: "No.", details: money });
+  assert.match(refusalText(tooDear), /: 99,223\.28 USDC is needed, and 98,667\.35 USDC is free\.$/);
   const ofField = (message: string): string => refusalText(new PerpdError(400, { code: "BAD_VALUE", message }));
   assert.equal(ofField("displayQuantity must be above 0."), "Shown size must be above 0.");
   assert.equal(ofField("maxSlippage must be a share from details.minimum to 1."), "The exchange refuses this.");

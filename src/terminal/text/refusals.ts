@@ -1,6 +1,6 @@
 import { PerpdError } from "../../client/error.ts";
 import { text } from "./catalogue.ts";
-import { cleanDecimal, isAbove, isMultiple, toStep } from "./decimal.ts";
+import { cleanDecimal, isAbove, isMultiple, type Rounding, toStep } from "./decimal.ts";
 import { dayAndClock, usd } from "./format.ts";
 
 /** The fault of a value in words of the screen, and the valid values beside it. */
@@ -53,6 +53,14 @@ const figure = (value: unknown): string =>
   String(value).replace(/^\d{4,}/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 
 type Figures = Readonly<Record<string, string>>;
+/** Amounts of USDC, to the cent: rounded so that what would do is not promised in vain. */
+const AMOUNTS: Readonly<Record<string, Rounding>> = { required: "UP", available: "DOWN" };
+
+const figureOf = (name: string, value: unknown): string => {
+  const rounding = Object.hasOwn(AMOUNTS, name) ? AMOUNTS[name] : undefined;
+  return rounding === undefined ? figure(value) : usd(toStep(String(value), "0.01", rounding));
+};
+
 type Explanation = string | ((figures: Figures) => string);
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = text.refusals;
 
@@ -60,13 +68,13 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = text.refusals;
 export function refusalText(error: unknown): string {
   if (!(error instanceof PerpdError)) return text.noConnection;
   const { code, details = {} } = error;
-  const figures = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, figure(value)]));
+  const figures = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, figureOf(name, value)]));
   const known = Object.hasOwn(EXPLANATIONS, code) ? EXPLANATIONS[code] : undefined;
   const own = typeof known === "function" ? known(figures) : known;
   const parts = [own ?? inWordsOfTheScreen(error.message.replace(/^[A-Z_]+: /, "").replaceAll(/\[\d+\]/g, ""))];
   if (typeof details.reason === "string") parts.push(text.because(details.reason));
   if (typeof details.usableAt === "number") parts.push(text.usableFrom(dayAndClock(details.usableAt)));
-  if (typeof details.available === "string" && own === undefined) parts.push(text.atMostUsdc(usd(details.available)));
+  if (figures.available !== undefined && own === undefined) parts.push(text.atMostUsdc(figures.available));
   const waitMs = error.retryAfterMs ?? details.retryAfterMs;
   if (typeof waitMs === "number") parts.push(text.tryAgainIn(Math.ceil(waitMs / 1000)));
   return parts.join(" ");
@@ -121,14 +129,15 @@ export function readDecimal(field: string, typed: string, limits: DecimalLimits)
   if (trimmed === "") return isOptional ? "" : localRefusal(field, text.faultEmpty, [], "EMPTY");
   const value = cleanDecimal(trimmed);
   const isTooMuch = value === null ? HUGE.test(trimmed) : most !== undefined && isAbove(value, most);
-  if (isTooMuch && most !== undefined) return localRefusal(field, text.faultMost(most), [most]);
+  if (isTooMuch && most !== undefined) return localRefusal(field, text.faultMost(figure(most)), [most]);
   if (value === null) return localRefusal(field, text.faultNoNumber);
-  if (!isAbove(value, "0")) return localRefusal(field, text.faultZero, [least]);
+  // One step is no price and no amount that a person would want.
+  if (!isAbove(value, "0")) return localRefusal(field, text.faultZero, limits.least === undefined ? [] : [least]);
   if (!isMultiple(value, step)) {
     const beside = [toStep(value, step, "DOWN"), toStep(value, step, "UP")];
     return localRefusal(field, tooFine, [...new Set(beside.map((each) => (isAbove(least, each) ? least : each)))]);
   }
-  return isAbove(least, value) ? localRefusal(field, text.faultLeast(least), [least]) : value;
+  return isAbove(least, value) ? localRefusal(field, text.faultLeast(figure(least)), [least]) : value;
 }
 
 /** The first refusal among checked values; null when all are good. */
