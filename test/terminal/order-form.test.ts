@@ -155,6 +155,7 @@ test("each code of the exchange is told in words of the screen, without names of
   assert.match(refusalText(tooDear), /: 99,223\.28 USDC is needed, and 98,667\.35 USDC is free\.$/);
   const ofField = (message: string): string => refusalText(new PerpdError(400, { code: "BAD_VALUE", message }));
   assert.equal(ofField("displayQuantity must be above 0."), "Shown size must be above 0.");
+  assert.match(ofField("An entry of allowedIps is no address."), /^An entry of allowed IP addresses is/);
   assert.equal(ofField("maxSlippage must be a share from details.minimum to 1."), "The exchange refuses this.");
 });
 

@@ -9,7 +9,7 @@ import {
   worksInFields,
 } from "../../src/terminal/state/choices.ts";
 import { panelSizes } from "../../src/terminal/state/panel-sizes.ts";
-import { clock, dayAndClock, timeZone } from "../../src/terminal/text/format.ts";
+import { clock, dayAndClock, timeZone, words } from "../../src/terminal/text/format.ts";
 
 const press = (key: string, down: Partial<Parameters<typeof chordOf>[0]> = {}): string =>
   chordOf({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...down });
@@ -82,4 +82,8 @@ test("times are shown in the local zone or in UTC, whichever is chosen", () => {
     if (before === undefined) delete process.env.TZ;
     else process.env.TZ = before;
   }
+});
+
+test("a constant of the API is a phrase, with abbreviations as they are written", () => {
+  assert.deepEqual(["GOOD_TILL", "REALIZED_PNL", "ADL"].map(words), ["Good till", "Realized PnL", "ADL"]);
 });

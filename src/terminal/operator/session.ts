@@ -68,7 +68,8 @@ export async function signIn(token: string): Promise<void> {
     await readMetrics(candidate);
     await Promise.race([candidate.operatorActs({ limit: 1 }), wait(REFUSED_WITHIN_MS)]);
   } catch (error) {
-    refusedToken.value = refusalText(error);
+    const isWrong = error instanceof PerpdError && (error.status === 401 || error.status === 403);
+    refusedToken.value = isWrong ? texts.wrongToken : refusalText(error);
     return;
   }
   batch(() => {

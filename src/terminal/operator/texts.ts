@@ -9,6 +9,7 @@ export const texts = {
   signOut: "Sign out",
   tokenHint: "It is kept in the memory of this page until you close or reload it. It is stored nowhere.",
   enterToken: "Enter the token.",
+  wrongToken: "This is not a token of an operator.",
   tokenEnded: "The exchange takes this token no longer.",
   terminal: "Terminal",
 

@@ -13,7 +13,7 @@ import { instrument, priceDecimals, symbol } from "../state/markets.ts";
 import { attempt } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { short, price as showPrice, usd } from "../text/format.ts";
-import { readDecimal } from "../text/refusals.ts";
+import { localRefusal, nearestOf, readDecimal } from "../text/refusals.ts";
 
 /** The market whose dialog is open. */
 const openFor = signal<string | null>(null);
@@ -55,8 +55,9 @@ const modeText = (each: MarginTerms["marginMode"]): string => (each === "CROSS" 
 
 /** The typed leverage, or why it cannot be one. */
 function leverageOf({ maxLeverage }: Instrument): number | PerpdError {
-  const read = readDecimal("leverage", typed.value, { step: "1", most: String(maxLeverage) });
-  return read instanceof PerpdError ? read : Number(read);
+  const read = readDecimal("leverage", typed.value, { step: "1", least: "1", most: String(maxLeverage) });
+  if (!(read instanceof PerpdError)) return Number(read);
+  return read.code === "EMPTY" ? read : localRefusal("leverage", text.faultWhole(maxLeverage), nearestOf(read));
 }
 
 /** In percent of the slider, which begins at 1. */

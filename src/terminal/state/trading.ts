@@ -243,10 +243,10 @@ export function showOrder(order: Order, key = `order-${order.orderId}`): void {
   const isFilled = Number(filledQuantity) > 0;
   const isRefused = status === "REJECTED" || (status === "EXPIRED" && !isFilled);
   const title = isRefused
-    ? text.orderEnded(words(type), words(status))
+    ? text.orderEnded(text.kinds[type], words(status))
     : isFilled
       ? text.traded(side, filledQuantity, quantity, asset)
-      : text.orderStatus(words(type), words(status));
+      : text.orderStatus(text.kinds[type], words(status));
   const at = avgPrice ?? price ?? triggerPrice;
   const decimals = decimalsOfMarket(symbol).price;
   const detail = [

@@ -78,7 +78,11 @@ export function countdown(leftMs: number): string {
 
 /** "GOOD_TILL" → "Good till" */
 export const words = (constant: string): string => {
-  const text = constant.replaceAll("_", " ").toLowerCase();
+  const text = constant
+    .replaceAll("_", " ")
+    .toLowerCase()
+    .replace(/\badl\b/, "ADL")
+    .replace(/\bpnl\b/, "PnL");
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
 

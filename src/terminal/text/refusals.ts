@@ -30,6 +30,7 @@ const WORDS: Readonly<Record<string, string>> = {
   label: text.accountDialogs.name,
   permissions: text.accountDialogs.permissions,
   ...text.accountDialogs.limitNames,
+  ...text.accountDialogs.limitWords,
 };
 
 /** A sentence for programs: it names a path, a field of the API or a value of an enumeration. */
@@ -52,7 +53,6 @@ function wordOf(name: string): string {
 const figure = (value: unknown): string =>
   String(value).replace(/^\d{4,}/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 
-type Figures = Readonly<Record<string, string>>;
 /** Amounts of USDC, to the cent: rounded so that what would do is not promised in vain. */
 const AMOUNTS: Readonly<Record<string, Rounding>> = { required: "UP", available: "DOWN" };
 
@@ -61,6 +61,7 @@ const figureOf = (name: string, value: unknown): string => {
   return rounding === undefined ? figure(value) : usd(toStep(String(value), "0.01", rounding));
 };
 
+type Figures = Readonly<Record<string, string>>;
 type Explanation = string | ((figures: Figures) => string);
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = text.refusals;
 

@@ -56,7 +56,7 @@ test("a wrong token is refused in place, and the right one is kept in memory onl
   tab.expected = /status of 403/;
   await token.fill("x".repeat(40));
   await button("Sign in").click();
-  await shows(page.getByRole("status").getByText(/token/));
+  await shows(page.getByRole("status").getByText("This is not a token of an operator."));
   assert.equal(await region("Symbols").count(), 0);
   tab.expected = null;
   await token.fill(OPERATOR_TOKEN);
