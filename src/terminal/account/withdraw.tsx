@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { PerpdError } from "../../client/error.ts";
 import type { WithdrawalAddress } from "../../client/types.ts";
 import { Dialog } from "../dialogs/dialog.tsx";
@@ -12,6 +12,11 @@ import { firstRefusal } from "../text/refusals.ts";
 import { AddressBook } from "./address-book.tsx";
 import { addressOf, amountOf, request } from "./requests.ts";
 
+interface Payment {
+  readonly amount: string;
+  readonly address: string;
+}
+
 const FIELDS = ["amount", "address"];
 
 /** Withdraws to an address. The wallet signs where the exchange asks for it. */
@@ -20,6 +25,8 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState({ amount: "", address: own });
   const [refusal, setRefusal] = useState<PerpdError | null>(null);
   const [isSending, setSending] = useState(false);
+  /** Of the question before money goes to another address. */
+  const [asked, setAsked] = useState<Payment | null>(null);
   const [book, setBook] = useState<readonly WithdrawalAddress[]>([]);
   // One for each dialog: a second try after a lost answer must not pay twice.
   const [reference] = useState(() => crypto.randomUUID());
@@ -27,12 +34,18 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
   const change = (changed: Partial<typeof typed>): void => {
     setTyped({ ...typed, ...changed });
     setRefusal(null);
+    setAsked(null);
   };
   const refusalOf = (field: string): PerpdError | null => (refusal?.field === field ? refusal : null);
   const send = async (): Promise<void> => {
     const amount = amountOf(typed.amount);
     const address = addressOf(typed.address);
     if (amount instanceof PerpdError || address instanceof PerpdError) return setRefusal(firstRefusal(amount, address));
+    if (address.toLowerCase() !== own.toLowerCase()) return setAsked({ amount, address });
+    await pay({ amount, address });
+  };
+  const pay = async ({ amount, address }: Payment): Promise<void> => {
+    setAsked(null);
     setSending(true);
     const refused = await request((client, approve) =>
       client.withdraw({ asset: "USDC", amount, address, reference }, approve),
@@ -94,12 +107,36 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
         <Choices own={own} book={book} chosen={typed.address} onChoose={(address) => change({ address })} />
         <p class="note">{text.accountDialogs.withdrawHint}</p>
         <Refused refusal={refusal} fields={FIELDS} />
-        <button type="submit" class="big accent" disabled={isSending}>
-          {isSending ? text.sending : text.accountDialogs.withdraw}
-        </button>
+        {asked === null ? (
+          <button type="submit" class="big accent" disabled={isSending}>
+            {isSending ? text.sending : text.accountDialogs.withdraw}
+          </button>
+        ) : (
+          <Question payment={asked} onBack={() => setAsked(null)} onPay={() => void pay(asked)} />
+        )}
       </form>
       <AddressBook book={book} isNeeded={refusal?.code === "ADDRESS_NOT_IN_BOOK"} onChange={setBook} />
     </Dialog>
+  );
+}
+
+/** The safe answer has the focus: a second press of the same key sends nothing. */
+function Question(props: { payment: Payment; onBack: () => void; onPay: () => void }) {
+  const { amount, address } = props.payment;
+  const back = useRef<HTMLButtonElement>(null);
+  useEffect(() => back.current?.focus(), []);
+  return (
+    <div class="choices" role="group" aria-label={text.accountDialogs.withdraw}>
+      <p class="warn" role="alert">
+        {text.accountDialogs.payQuestion(amount, address)}
+      </p>
+      <button ref={back} type="button" class="mini" onClick={props.onBack}>
+        {text.accountDialogs.payNot}
+      </button>
+      <button type="button" class="mini danger" onClick={props.onPay}>
+        {text.accountDialogs.pay(amount)}
+      </button>
+    </div>
   );
 }
 

@@ -680,6 +680,10 @@ export const text = {
     max: "Max",
     withdrawHint: "The money leaves your balance at once. The Transfers table shows when it has been sent.",
     withdrawalRequested: "Withdrawal requested",
+    payQuestion: (amount: string, address: string) =>
+      `${amount} USDC go to ${address}, which is not your own wallet. Nobody can bring them back.`,
+    pay: (amount: string) => `Withdraw ${amount} USDC`,
+    payNot: "Back",
     ownWallet: "Own wallet",
     addressBook: "Address book",
     noAddresses: "No addresses yet. An exchange may pay only to addresses of this book, after a waiting time.",

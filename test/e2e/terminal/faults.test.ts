@@ -541,6 +541,7 @@ test(
     await type("Amount", "50");
     await type("Address", cold);
     await press("Withdraw");
+    await press("Withdraw 50 USDC");
     await shows(dialog.getByText(/Add it to the address book below/));
     await type("Name", "cold");
     await type("New address", cold);
@@ -552,10 +553,12 @@ test(
     await press("cold");
     await page.evaluate("globalThis.isUnwilling = true");
     await press("Withdraw");
+    await press("Withdraw 50 USDC");
     await shows(dialog.getByText("You declined it in the wallet."));
     assert.equal((await trader.balance()).walletBalance, "5000");
     await page.evaluate("globalThis.isUnwilling = false");
     await press("Withdraw");
+    await press("Withdraw 50 USDC");
     await dialog.waitFor({ state: "hidden" });
     await shows(region(page, "Account").getByText("4,950.00 USDC"));
     await openTable(page, "Transfers");

@@ -414,6 +414,20 @@ test("money is withdrawn, and an API key is created and revoked", options, async
   await dialog.waitFor({ state: "hidden" });
   await openTable("Transfers");
   await shows(table("Transfers").getByRole("cell", { name: "10.00 USDC", exact: true }));
+  // To another address only after a question, which a double click does not answer.
+  const other = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+  await account.getByRole("button", { name: "Withdraw" }).click();
+  await dialog.getByLabel("Amount").fill("7");
+  await dialog.getByLabel("Address", { exact: true }).fill(other);
+  await dialog.getByRole("button", { name: "Withdraw" }).dblclick();
+  await shows(dialog.getByRole("alert").filter({ hasText: `7 USDC go to ${other}` }));
+  await focused(dialog.getByRole("button", { name: "Back" }));
+  assert.deepEqual(await tab.axe(), []);
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Withdraw" }).click();
+  await dialog.getByRole("button", { name: "Withdraw 7 USDC" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await shows(table("Transfers").getByRole("cell", { name: "7.00 USDC", exact: true }));
   await account.getByRole("button", { name: "API keys" }).click();
   await dialog.getByLabel("Name").fill("<b>bot</b>");
   await dialog.getByRole("button", { name: "Create key" }).click();
@@ -518,6 +532,7 @@ async function useAccountMenu(tab: Tab): Promise<void> {
   await shows(dialog.getByText(/^Enter an address/));
   await type("Address", "0x8ba1f109551bD432803012645Ac136ddd64DBA72");
   await press("Withdraw");
+  await press("Withdraw 6000 USDC");
   await shows(dialog.getByText(/At most 5,000\.00 USDC/));
   await type("Amount", "50");
   // The gate closes only while the exchange cannot pay everybody.
@@ -527,8 +542,10 @@ async function useAccountMenu(tab: Tab): Promise<void> {
     times: 1,
   });
   await press("Withdraw");
+  await press("Withdraw 50 USDC");
   await shows(dialog.getByText(/The reason: the insurance fund is below zero\. Try again in 1 s\./));
   await press("Withdraw");
+  await press("Withdraw 50 USDC");
   await dialog.waitFor({ state: "hidden" });
   await shows(page.getByText("4,950.00 USDC"));
   await open("Withdraw");
