@@ -192,7 +192,20 @@ test("no panel is too wide for a phone, which would show the whole page smaller"
         .map((each) => each.textContent)`,
     );
     assert.deepEqual(cut, [], name);
+    if (name !== "Book") continue;
+    // The spread, and the time of each trade.
+    for (const shown of [
+      phone.getByRole("region", { name: "Order book" }).getByText(/^Spread \d/),
+      phone.getByRole("region", { name: "Trades" }).getByText(/^\d\d:\d\d:\d\d$/),
+    ]) {
+      await shows(shown);
+      const { x, width } = (await shown.first().boundingBox())!;
+      assert.ok(x >= 0 && x + width <= 390, `${x} + ${width}`);
+    }
   }
+  await phone.setViewportSize({ width: 720, height: 450 });
+  const { height } = (await phone.getByRole("main").boundingBox())!;
+  assert.ok(height > 300, `${height} of 450 px are left to the panel`);
   await phone.close();
 });
 
