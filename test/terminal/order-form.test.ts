@@ -181,22 +181,23 @@ test("the dialog of the leverage knows what a change does to the position", () =
     ...{ marginMode: "CROSS", isolatedMargin: null, unrealizedPnl: "-100", maintenanceMargin: "325" },
     liquidationPrice: "30000",
   } as Position;
-  const cross = termsAfter(position, { leverage: 20, marginMode: "CROSS" });
+  const rates = { openingMarginRate: "0.02", transferMarginRate: "0.1" };
+  const cross = termsAfter(position, { leverage: 20, marginMode: "CROSS" }, rates);
   assert.deepEqual(cross, { margin: 3250, bound: 3350, liquidationPrice: "30000" });
-  const isolated = termsAfter(position, { leverage: 10, marginMode: "ISOLATED" });
+  const isolated = termsAfter(position, { leverage: 10, marginMode: "ISOLATED" }, rates);
   assert.deepEqual([isolated.margin, isolated.bound], [6500, 6600]);
   // At this price 6,500 less the further loss is the maintenance margin of 0.5 %.
   const price = Number(isolated.liquidationPrice);
   assert.ok(Math.abs(6500 - (65_000 - price) - 0.005 * price) < 1e-6);
   const own = { ...position, marginMode: "ISOLATED", isolatedMargin: "6500" } as Position;
   // Isolated margin is not released by a higher leverage, and filled up for a lower one.
-  assert.equal(termsAfter(own, { leverage: 20, marginMode: "ISOLATED" }).margin, 6500);
-  assert.equal(termsAfter(own, { leverage: 5, marginMode: "ISOLATED" }).margin, 13_000);
-  assert.equal(termsAfter(own, { leverage: 10, marginMode: "CROSS" }).liquidationPrice, null);
+  assert.equal(termsAfter(own, { leverage: 20, marginMode: "ISOLATED" }, rates).margin, 6500);
+  assert.equal(termsAfter(own, { leverage: 5, marginMode: "ISOLATED" }, rates).margin, 13_000);
+  assert.equal(termsAfter(own, { leverage: 10, marginMode: "CROSS" }, rates).liquidationPrice, null);
   assert.equal(liquidationPriceAt(own, 6500), isolated.liquidationPrice);
   assert.equal(liquidationPriceAt(own, 65_000), null);
-  // The largest of the rates stays, and a gain with it.
-  const rates = { openingMarginRate: "0.02", transferMarginRate: "0.1" };
+  // The largest of the rates goes along into isolation and stays, and a gain with it.
+  assert.equal(termsAfter(position, { leverage: 100, marginMode: "ISOLATED" }, rates).margin, 6500);
   const rich = { ...own, isolatedMargin: "8000", leverage: 20, notional: "65000" } as Position;
   assert.equal(removableMargin(rich, rates), 1500);
   assert.equal(removableMargin({ ...rich, leverage: 5 }, rates), 0);

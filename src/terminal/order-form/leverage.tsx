@@ -156,14 +156,17 @@ function Changes({ chosen, leverage }: { chosen: Instrument; leverage: number })
         after={short(most(leverage))}
         unit="USDC"
       />
-      {position !== undefined && <OfPosition position={position} leverage={leverage} decimals={decimals} />}
+      {position !== undefined && (
+        <OfPosition position={position} chosen={chosen} leverage={leverage} decimals={decimals} />
+      )}
     </dl>
   );
 }
 
-function OfPosition({ position, leverage, decimals }: { position: Position; leverage: number; decimals: number }) {
-  const now = termsAfter(position, position);
-  const after = termsAfter(position, { leverage, marginMode: mode.value });
+function OfPosition(props: { position: Position; chosen: Instrument; leverage: number; decimals: number }) {
+  const { position, chosen, leverage, decimals } = props;
+  const now = termsAfter(position, position, chosen);
+  const after = termsAfter(position, { leverage, marginMode: mode.value }, chosen);
   const available = Number(balance.value?.availableBalance ?? 0);
   return (
     <>

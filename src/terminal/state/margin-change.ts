@@ -4,6 +4,8 @@ import type { Instrument, Position } from "../../client/types.ts";
 
 export type MarginTerms = Pick<Position, "leverage" | "marginMode">;
 
+type Rates = Pick<Instrument, "openingMarginRate" | "transferMarginRate">;
+
 interface Terms {
   /** In USDC: initial margin, or the isolated margin with the unrealized profit. */
   readonly margin: number;
@@ -13,7 +15,7 @@ interface Terms {
   readonly liquidationPrice: string | null;
 }
 
-export function termsAfter(position: Position, { leverage, marginMode }: MarginTerms): Terms {
+export function termsAfter(position: Position, { leverage, marginMode }: MarginTerms, rates: Rates): Terms {
   const pnl = Number(position.unrealizedPnl);
   const initial = Number(position.notional) / leverage;
   const isIsolated = position.marginMode === "ISOLATED";
@@ -24,8 +26,10 @@ export function termsAfter(position: Position, { leverage, marginMode }: MarginT
       liquidationPrice: isIsolated ? null : position.liquidationPrice,
     };
   const held = isIsolated ? Number(position.isolatedMargin ?? 0) - pnl : 0;
+  // A position that becomes isolated takes along what must stay with it.
+  const needed = isIsolated ? initial : Number(position.notional) * keptRate(leverage, rates);
   // The exchange fills up what isolated margin lacks, where losses count and gains do not. It releases none.
-  const bound = Math.max(held, initial + Math.max(0, -pnl));
+  const bound = Math.max(held, needed + Math.max(0, -pnl));
   const margin = bound + pnl;
   if (isIsolated && bound === held) return { margin, bound, liquidationPrice: position.liquidationPrice };
   return { margin, bound, liquidationPrice: liquidationPriceAt(position, margin) };
@@ -40,11 +44,13 @@ export function liquidationPriceAt(position: Position, margin: number): string |
   return price > 0 && Number.isFinite(price) ? String(price) : null;
 }
 
-type Rates = Pick<Instrument, "openingMarginRate" | "transferMarginRate">;
+/** The share of the notional that stays with an isolated position when margin is taken out. */
+const keptRate = (leverage: number, { openingMarginRate, transferMarginRate }: Rates): number =>
+  Math.max(Number(openingMarginRate), Number(transferMarginRate), 1 / leverage);
 
 /** How much isolated margin may be taken out, in USDC. Losses count and gains do not. About: the opening rate moves. */
-export function removableMargin(position: Position, { openingMarginRate, transferMarginRate }: Rates): number {
+export function removableMargin(position: Position, rates: Rates): number {
   const margin = Number(position.isolatedMargin);
-  const rate = Math.max(Number(openingMarginRate), Number(transferMarginRate), 1 / position.leverage);
-  return Math.max(0, margin - Math.max(0, Number(position.unrealizedPnl)) - Number(position.notional) * rate);
+  const kept = Number(position.notional) * keptRate(position.leverage, rates);
+  return Math.max(0, margin - Math.max(0, Number(position.unrealizedPnl)) - kept);
 }
