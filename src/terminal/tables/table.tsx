@@ -68,8 +68,7 @@ export function Table<Row>(props: {
             {columns.map(({ title, isNumber, isWide, cell }) => (
               <td
                 data-title={title}
-                class={isNumber === true ? "num right" : ""}
-                style={isWide === true ? { gridColumn: "1 / -1" } : {}}
+                class={`${isNumber === true ? "num right" : ""} ${isWide === true ? "whole-line" : ""}`}
               >
                 {cell(row)}
               </td>
