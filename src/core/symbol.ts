@@ -351,7 +351,6 @@ export class SymbolActor implements Actor {
 
   followMark(): boolean {
     this.marginTable.begin();
-    this.state.contributions.settleGains();
     const hasMore = this.followedMark.step(this.state);
     this.marginTable.commit();
     return hasMore;
@@ -371,7 +370,6 @@ export class SymbolActor implements Actor {
     requireBelowMaxPrice(this.state.instrument, this.state.indexTicks, "the index price");
     this.state.funding.countOwing();
     this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
-    this.state.contributions.holdLastGains();
     this.state.contributions.refreshAll();
     this.marginTable.commit();
     this.settlement.beginAfterRecovery(this.state);

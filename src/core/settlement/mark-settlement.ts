@@ -87,9 +87,6 @@ export class MarkSettlement implements LossSettlement {
     if (state.positions.open.length > 0) this.check(true, true);
     const fund = state.positions.find(INSURANCE_ACCOUNT);
     if (fund !== NONE && state.fundTakeovers === 0) this.lookAtFund(state, fund);
-    // Rows that gain by the step are still to come to the mark.
-    this.rows = state.positions.count;
-    this.left = this.rows;
   }
 
   /** While true, the symbol decides no command: call settle() first. */

@@ -26,7 +26,6 @@ interface ContributionSource extends OpeningState {
   readonly dirty: DirtySet;
   readonly progress: TransactionProgress;
   readonly markTicks: PriceTicks;
-  readonly markBeforeTicks: PriceTicks;
   readonly time: TimeMs;
 }
 
@@ -36,7 +35,10 @@ export class MarginContributions {
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   /** The additional margin that the table has of each row. In a calm market only positions at a high leverage have some. */
   private readonly additional = new Map<number, Quanta>();
-  /** The last mark that is settled; 0 = this process settles none. */
+  /**
+   * The last mark that is settled; 0 = gains count at once. So it is after a start until the first command: the last step may
+   * have been settled before, and who relied on its gain since must not be closed for the lack of it.
+   */
   private settledTicks: PriceTicks = 0;
 
   constructor(state: ContributionSource) {
@@ -50,12 +52,6 @@ export class MarginContributions {
    */
   settleGains(): void {
     this.settledTicks = this.state.markTicks;
-  }
-
-  /** After recovery, before refreshAll(): the last step may be unsettled. */
-  holdLastGains(): void {
-    const { markBeforeTicks, markTicks } = this.state;
-    this.settledTicks = markBeforeTicks || markTicks;
   }
 
   /** The gain of the row from the step that is being settled, in quanta. It does not count yet. */

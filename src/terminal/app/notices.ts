@@ -38,7 +38,8 @@ function showOrders(orders: readonly Order[]): void {
     else showOrder(order);
 }
 
-const CANCELED_TOGETHER_MS = 1_000;
+/** Cancelations of one request come within this. A person takes longer for another one. */
+const CANCELED_TOGETHER_MS = 200;
 let canceled: readonly Order[] = [];
 let canceledAtMs = 0;
 

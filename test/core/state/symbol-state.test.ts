@@ -269,8 +269,6 @@ function inOrder(said: Said): Said {
 }
 
 function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]): void {
-  // A start counts the gains of the last step when it has found that nobody is bankrupt by it.
-  for (const { id } of INSTRUMENTS) if (again.actors.has(id)) assert.deepEqual(again.settleMark(id), []);
   assert.equal(again.sequence, live.sequence);
   assert.deepEqual(again.allMarginTables(), live.allMarginTables());
   for (const actor of live.actors.keys()) {

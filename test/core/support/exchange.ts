@@ -173,7 +173,6 @@ export class Exchange {
       actor.settleFollowed(logged.sequence, logged.time);
       while (actor.followMark());
     }
-    for (const actor of this.actors.values()) while (actor.followMark());
   }
 
   private apply({ actorId, sequence, time, bytes }: Logged): Actor {

@@ -257,6 +257,8 @@ test("an order that ends while its line is moved is told, and its line goes", op
   await handle.focus();
   await page.keyboard.press("ArrowUp");
   await cancel("64,980.0");
+  // Cancelations of the same moment are one message.
+  await page.waitForTimeout(500);
   await alice.buy("0.01", "64979");
   const place = await handle.boundingBox();
   assert.ok(place !== null);
