@@ -10,7 +10,7 @@ interface Item {
   item: Dict;
 }
 
-/** What became of an item: an order, or an error. `isUnknown`: it may have been done in spite of the error. */
+/** The result of an item: an order, or an error. `isUnknown`: it may have been done in spite of the error. */
 interface Outcome {
   order?: api.BatchResult["order"];
   error?: unknown;

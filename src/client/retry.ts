@@ -1,7 +1,7 @@
 import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
 /**
- * What becomes of a request that is sent twice:
+ * The effect of a request that is sent twice:
  * - NEVER: it acts twice, so it is not repeated.
  * - READ: it changes nothing.
  * - KNOWN: the exchange recognises the second, by its clientOrderId or reference, before it checks anything else. A cancel

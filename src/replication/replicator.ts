@@ -79,7 +79,7 @@ export interface ReplicatorEvents {
   /** In mode `async`: the leader before has answered these transactions, and they never came into the stream. */
   onLost(first: number, last: number): void;
   /**
-   * In mode `async`: the leader before has not released its lease. What it answered after the last renewal is not known, and
+   * In mode `async`: the leader before has not released its lease. Its answers after the last renewal are not known, and
    * may be lost. That is so much time at most.
    */
   onPossibleLoss(withinMs: number): void;

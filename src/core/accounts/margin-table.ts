@@ -120,7 +120,7 @@ export class MarginTable extends MarginJournal {
     });
   }
 
-  /** What isolated orders may still reserve: equity that is no unrealised gain, less what they have reserved. May be negative. */
+  /** The most that isolated orders may still reserve: equity that is no unrealised gain, less what they have reserved. May be negative. */
   unreserved(accountId: number): number {
     const kept = this.usableTotal(accountId, GAINS) + this.usableTotal(accountId, RESERVED);
     return this.usableTotal(accountId, EQUITY) - kept;

@@ -97,7 +97,7 @@ export class MarginReservation {
     if (isIsolated && needsMargin) {
       const availableQuanta = required > 0 ? marginTable.withdrawable(accountId) : marginTable.unreserved(accountId);
       if (required > availableQuanta) return { requiredQuanta, availableQuanta };
-      // What the order has reserved before would leave with its fills, and other positions need it by now.
+      // Its fills would take away what the order has reserved before, and other positions need that by now.
       if (expected.lots > 0 && marginTable.lacksAdditional(accountId))
         return {
           requiredQuanta: marginTable.additional(accountId),

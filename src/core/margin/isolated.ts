@@ -156,7 +156,7 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * What the cross account keeps of its equity when a fill of the row moves margin out of it: maintenance margin, unrealised gains,
+ * The equity that the cross account keeps when a fill of the row moves margin out of it: maintenance margin, unrealised gains,
  * and, if something must stay behind its positions (transfer-margin.ts), that beside all other initial margin. To be called
  * after readConsistent().
  */

@@ -51,7 +51,7 @@ export interface InstrumentConfig {
   breakerSeconds?: number;
   /** The largest move of the index that is plausible within a second, as a rate. Over t seconds it is √t times as much. */
   maxMovePerSecond?: string;
-  /** What must stay behind a position when money is taken out, as a rate of its notional. "0" = its initial margin. */
+  /** The share of its notional that must stay behind a position when money is taken out. "0" = its initial margin. */
   transferMarginRate?: string;
   /** With an older index price the symbol takes no new risk. Default: no bound but the server's. */
   maxIndexAgeSeconds?: number;

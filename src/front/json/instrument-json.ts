@@ -26,7 +26,7 @@ interface InstrumentState extends OpeningState {
   readonly pendingIndexTicks: PriceTicks;
   /** 0: none. */
   readonly priceTime: TimeMs;
-  /** What descriptionJson() returned for the instrument. */
+  /** The last result of descriptionJson() for the instrument. */
   readonly description: string;
 }
 

@@ -29,7 +29,7 @@ async function authenticated(...options: Parameters<typeof openGateway>) {
   return { leader, relay, gateway, client };
 }
 
-/** What was answered since the last call. */
+/** The answers since the last call. */
 const answers = (client: ScriptedClient): unknown[][] =>
   client
     .take()
