@@ -140,7 +140,6 @@ export class SymbolActor implements Actor {
   decide(message: Message, transaction: Transaction): void {
     assert(!this.settlement.isPending || isRead(message.type), "a new mark is settled before the next command");
     this.state.time = transaction.time;
-    if (!this.settlement.isPending) this.state.contributions.settleGains();
     const { markTicks, markTime } = this.state;
     this.decideItem(message, transaction);
     if (this.state.needsTriggerCheck) this.triggers.recordReachedTriggers(transaction);

@@ -94,16 +94,10 @@ export function additionalMargin(
  * The margin beyond the initial margin, in quanta, that the account of a row must keep when money is taken out: at the opening
  * rate, or the margin of transfers. An isolated position has its own margin.
  */
-export function keptCrossMargin(
-  instrument: Instrument,
-  row: Float64Array,
-  at: number,
-  markTicks: PriceTicks,
-  ratePpm: RatePpm,
-): Quanta {
-  if (row[at + MARGIN_MODE] === ISOLATED) return 0;
-  return Math.max(
-    additionalMargin(instrument, row, at, markTicks, ratePpm),
-    transferMarginBeyondInitial(instrument, row, at, markTicks),
-  );
-}
+export const keptCrossMargin: typeof additionalMargin = (instrument, row, at, markTicks, ratePpm) =>
+  row[at + MARGIN_MODE] === ISOLATED
+    ? 0
+    : Math.max(
+        additionalMargin(instrument, row, at, markTicks, ratePpm),
+        transferMarginBeyondInitial(instrument, row, at, markTicks),
+      );

@@ -78,6 +78,8 @@ export class Pricing {
     priceUpdated.lastTriggerPpm = this.instrument.lastTriggerPpm;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
     priceUpdated.premiumHeldMs = state.funding.heldMs(transaction.time);
+    // The mark before is settled: no price is decided earlier.
+    state.contributions.settleGains();
     applyPriceUpdated(state, priceUpdated, transaction.time);
     if (standsStill) state.contributions.refreshAdditionalOfOpen();
     // It follows from the event, and changes no state.

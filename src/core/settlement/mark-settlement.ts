@@ -69,8 +69,7 @@ export class MarkSettlement implements LossSettlement {
     const mustCheckShorts = (markTicks - this.lowTicks) * PPM > this.lowTicks * settlementBandPpm;
     if (mustCheckLongs || mustCheckShorts) this.check(mustCheckLongs, mustCheckShorts);
     this.lookAtWeak(state);
-    const fund = state.positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE) this.lookAtFund(state, fund);
+    this.lookAtFund(state);
     // A check of few positions ends here. So other threads see the account at this mark from the price's sequence on.
     if (this.nextOpen !== NONE) this.checkSome(state);
   }
@@ -85,8 +84,7 @@ export class MarkSettlement implements LossSettlement {
     this.highTicks = Math.max(from, state.markTicks);
     this.lowTicks = Math.min(from, state.markTicks);
     if (state.positions.open.length > 0) this.check(true, true);
-    const fund = state.positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE && state.fundTakeovers === 0) this.lookAtFund(state, fund);
+    if (state.fundTakeovers === 0) this.lookAtFund(state);
   }
 
   /** While true, the symbol decides no command: call settle() first. */
@@ -190,7 +188,9 @@ export class MarkSettlement implements LossSettlement {
   }
 
   /** With each price, and at no other time: what the fund takes over after that has not lost by the step. */
-  private lookAtFund(state: SymbolState, row: number): void {
+  private lookAtFund(state: SymbolState): void {
+    const row = state.positions.find(INSURANCE_ACCOUNT);
+    if (row === NONE) return;
     state.contributions.refreshMark(row);
     if (mayBeBankrupt(state, row)) this.suspect(state, row);
   }

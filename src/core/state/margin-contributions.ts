@@ -36,7 +36,7 @@ export class MarginContributions {
   /** The additional margin that the table has of each row. In a calm market only positions at a high leverage have some. */
   private readonly additional = new Map<number, Quanta>();
   /**
-   * The last mark that is settled; 0 = gains count at once. So it is after a start until the first command: the last step may
+   * The last mark that is settled; 0 = gains count at once. So it is after a start until the first price: the last step may
    * have been settled before, and who relied on its gain since must not be closed for the lack of it.
    */
   private settledTicks: PriceTicks = 0;

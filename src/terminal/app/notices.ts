@@ -6,7 +6,7 @@ import { dismiss, toast } from "../state/toasts.ts";
 import { showOrder } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
-import { clock, fixed, signed, words } from "../text/format.ts";
+import { assetOf, clock, fixed, signed, words } from "../text/format.ts";
 
 /** Says what happens without a request of this page: fills of resting orders, triggers, liquidations, halts. */
 
@@ -71,7 +71,7 @@ function showForcedFills(fills: readonly Fill[]): void {
     const units = parts.reduce((total, { quantity }) => total + toUnits(quantity, decimals), 0n);
     const quantity = fromUnits(units, decimals);
     const average = fixed(sum(({ quoteQuantity }) => quoteQuantity) / Number(quantity), decimalsOf(price) + 1);
-    const what = text.tradedAt(side, quantity, symbol.replace(/-PERP$/, ""), average);
+    const what = text.tradedAt(side, quantity, assetOf(symbol), average);
     const pnl = signed(sum(({ realizedPnl }) => realizedPnl));
     const isAdl = execType === "ADL";
     toast({

@@ -7,7 +7,7 @@ import { decimalsOfMarket, priceDecimals, quantityDecimals } from "../state/mark
 import { set, settings } from "../state/settings.ts";
 import { notionalOf, type Tape as Rows } from "../state/tape.ts";
 import { text } from "../text/catalogue.ts";
-import { clock, fixed, short } from "../text/format.ts";
+import { assetOf, clock, fixed, short } from "../text/format.ts";
 import { LevelHead } from "./level-head.tsx";
 
 /** The newest trades of the market, or the newest liquidations of all markets, written into fixed rows. */
@@ -43,7 +43,7 @@ const SHOWN: Readonly<Record<Kind, Shown>> = {
     subscribe: onLiquidations,
     cells: (trade) => [
       trade.side === "SELL" ? text.tape.longLiquidated : text.tape.shortLiquidated,
-      `${trade.symbol.replace(/-PERP$/, "")} ${fixed(Number(trade.price), decimalsOfMarket(trade.symbol).price)}`,
+      `${assetOf(trade.symbol)} ${fixed(Number(trade.price), decimalsOfMarket(trade.symbol).price)}`,
       short(notionalOf(trade)),
     ],
   },

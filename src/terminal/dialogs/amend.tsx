@@ -6,7 +6,7 @@ import { forgetWithAccount } from "../state/account.ts";
 import { instruments } from "../state/markets.ts";
 import { amendOrder, askToAmend } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { words } from "../text/format.ts";
+import { assetOf, words } from "../text/format.ts";
 import { readDecimal } from "../text/refusals.ts";
 import { Dialog } from "./dialog.tsx";
 import { Refused } from "./refused.tsx";
@@ -42,7 +42,7 @@ function limitsOf({ symbol }: Order, field: Field): { step: string; most?: strin
 }
 
 const isPrice = (field: Field): boolean => field === "price" || field === "triggerPrice";
-const unitOf = ({ symbol }: Order, field: Field): string => (isPrice(field) ? "USDC" : symbol.replace(/-PERP$/, ""));
+const unitOf = ({ symbol }: Order, field: Field): string => (isPrice(field) ? "USDC" : assetOf(symbol));
 
 export function AmendDialog() {
   const order = amending.value;

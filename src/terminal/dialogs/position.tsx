@@ -6,7 +6,7 @@ import { pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, instruments } from "../state/markets.ts";
 import { closePart, closeWhole, isUnknown } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { signed } from "../text/format.ts";
+import { assetOf, signed } from "../text/format.ts";
 import { Choice } from "./choice.tsx";
 import { quantityToClose } from "./close-quantity.ts";
 import { Dialog } from "./dialog.tsx";
@@ -96,7 +96,7 @@ function CloseDialog({ position }: { position: Position }) {
           <div>
             <dt>{text.quantityToClose}</dt>
             <dd class="num">
-              {quantity} / {size} {symbol.replace(/-PERP$/, "")}
+              {quantity} / {size} {assetOf(symbol)}
             </dd>
           </div>
           <div>

@@ -5,7 +5,7 @@ import type { Stream } from "../../client/stream.ts";
 import type { NewOrder, Order, OrderChanges, Position } from "../../client/types.ts";
 import { text } from "../text/catalogue.ts";
 import { decimalsOf, fromUnits, toUnits } from "../text/decimal.ts";
-import { price as showPrice, words } from "../text/format.ts";
+import { assetOf, price as showPrice, words } from "../text/format.ts";
 import { localRefusal, nearestOf, refusalText } from "../text/refusals.ts";
 import { accountClient, accountStream, canSend, positions } from "./account.ts";
 import { askFirst } from "./confirmation.ts";
@@ -239,7 +239,7 @@ function refused(error: unknown, key: string): PerpdError {
 /** The outcome of an order, in one line. */
 export function showOrder(order: Order, key = `order-${order.orderId}`): void {
   const { side, type, symbol, status, quantity, filledQuantity, avgPrice, price, triggerPrice, reason } = order;
-  const asset = symbol.replace(/-PERP$/, "");
+  const asset = assetOf(symbol);
   const isFilled = Number(filledQuantity) > 0;
   const isRefused = status === "REJECTED" || (status === "EXPIRED" && !isFilled);
   const title = isRefused

@@ -2,7 +2,7 @@ import type { Fill, FillsQuery } from "../../client/types.ts";
 import { messagesOf } from "../state/account.ts";
 import { decimalsOfMarket } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
-import { dayAndClock, exact, price, signed, tone, usd, words } from "../text/format.ts";
+import { assetOf, dayAndClock, exact, price, signed, tone, usd, words } from "../text/format.ts";
 import { MarketLink, sideCell } from "./cells.tsx";
 import type { HistoryList } from "./history.tsx";
 import type { Column } from "./table.tsx";
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<Fill>[] = [
     ),
   },
   { title: text.price, isNumber: true, cell: (row) => price(row.price, decimalsOfMarket(row.symbol).price) },
-  { title: text.size, isNumber: true, cell: ({ quantity, symbol }) => `${quantity} ${symbol.replace(/-PERP$/, "")}` },
+  { title: text.size, isNumber: true, cell: ({ quantity, symbol }) => `${quantity} ${assetOf(symbol)}` },
   { title: text.value, isNumber: true, cell: ({ quoteQuantity }) => usd(quoteQuantity) },
   { title: text.fee, isNumber: true, cell: ({ fee }) => exact(fee) },
   { title: text.liquidity, cell: ({ liquidity }) => words(liquidity) },

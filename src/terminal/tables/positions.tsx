@@ -6,7 +6,7 @@ import { pnlOf, positions } from "../state/account.ts";
 import { decimalsOfMarket, tickerOf } from "../state/markets.ts";
 import { askAndClose, reversePosition } from "../state/trading.ts";
 import { text } from "../text/catalogue.ts";
-import { fixed, percent, price, signed, tone, usd } from "../text/format.ts";
+import { assetOf, fixed, percent, price, signed, tone, usd } from "../text/format.ts";
 import { MarketLink } from "./cells.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<Position>[] = [
     cell: ({ symbol, side, size }) => (
       <span class={side === "SHORT" ? "down" : "up"}>
         {side === "SHORT" ? "−" : ""}
-        {size} {symbol.replace(/-PERP$/, "")}
+        {size} {assetOf(symbol)}
       </span>
     ),
   },

@@ -76,6 +76,9 @@ export function countdown(leftMs: number): string {
   return `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;
 }
 
+/** "BTC-PERP" → "BTC" */
+export const assetOf = (symbol: string): string => symbol.replace(/-PERP$/, "");
+
 /** "GOOD_TILL" → "Good till" */
 export const words = (constant: string): string => {
   const text = constant
