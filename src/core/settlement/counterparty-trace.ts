@@ -68,9 +68,9 @@ export function traceCounterparties(
   counts.sort((a, b) => b.lots - a.lots);
   const traced = new Map<number, TracedCounterparties>();
   for (const { row, lots, waiting } of counts) {
-    const kept = flows.follow(waiting);
-    for (const bankrupt of bankruptRows.keys()) kept.delete(bankrupt);
-    traced.set(row, { countedLots: lots, rows: [...kept.keys()], lots: [...kept.values()], next: 0 });
+    const kept = [...flows.follow(waiting)].filter(([keeper]) => !bankruptRows.has(keeper));
+    const [rows, keptLots] = [kept.map(([keeper]) => keeper), kept.map(([, each]) => each)];
+    traced.set(row, { countedLots: lots, rows, lots: keptLots, next: 0 });
   }
   return traced;
 }
