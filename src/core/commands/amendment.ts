@@ -273,9 +273,11 @@ export class Amendment {
       const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
       if (shortfall !== null) return this.refuseFills(slot, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
-    const shortfall = margin.reserveClosingLoss(row, isBuy);
-    if (shortfall === null) return false;
-    return this.refuseFills(slot, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    const shortfall = margin.reserveLoss(row, isBuy);
+    if (shortfall !== null) return this.refuseFills(slot, transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    const missing = margin.unsettledLossAfterTaking(row, isBuy);
+    if (missing === null) return false;
+    return this.refuseFills(slot, transaction, "LOSS_NOT_SETTLED", "price", missing);
   }
 
   /** Refuses an order for its expected fills. The figures are left out if they count lots that an iceberg hides. */

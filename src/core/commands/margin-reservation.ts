@@ -31,6 +31,8 @@ export class MarginReservation {
   private openingPpm: RatePpm = 0;
   /** The margin that the account needs at that rate beyond the one that contributionAfter() gives. */
   private additionalQuanta: Quanta = 0;
+  /** What the last reserveLoss() has taken out of the equity. */
+  private takenQuanta: Quanta = 0;
 
   constructor(state: SymbolState) {
     this.state = state;
@@ -186,35 +188,50 @@ export class MarginReservation {
   }
 
   /**
-   * Takes the loss and fee of closing a cross position out of the account's equity before the fills. No margin is reserved
-   * for them. Returns null, or what is required and available: another thread may have spent or be withdrawing
-   * the equity that the price check counted on.
+   * Takes the loss and fee of the expected fills out of the account's equity before them: of fills that close a cross position,
+   * for which no margin is reserved, and of fills that only settled money may pay. Returns null, or what is required and
+   * available: another thread may have spent or be withdrawing the equity that the price check counted on.
    */
-  reserveClosingLoss(row: number, isBuy: boolean): RefusalDetails | null {
+  reserveLoss(row: number, isBuy: boolean): RefusalDetails | null {
+    this.takenQuanta = 0;
     const { state, expected } = this;
     const { marginTable } = state;
     const { numbers } = state.positions;
-    const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
-    if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
-    const requiredQuanta = this.expectedCost(isBuy) + takerFee(state.instrument, expected.quanta);
+    if (expected.lots === 0 || state.isIsolated(row)) return null;
     const accountId = numbers[row + ACCOUNT];
+    const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
+    if (!closes && (this.expectedLoss(isBuy) === 0 || marginTable.usableGains(accountId) === 0)) return null;
+    const requiredQuanta = this.expectedCost(isBuy) + takerFee(state.instrument, expected.quanta);
     // A close that wins is allowed even if the equity is negative.
-    if (requiredQuanta <= 0 || marginTable.spend(accountId, requiredQuanta, numbers, row + CONTRIBUTED)) return null;
+    if (requiredQuanta <= 0) return null;
+    if (marginTable.spend(accountId, requiredQuanta, numbers, row + CONTRIBUTED)) {
+      this.takenQuanta = requiredQuanta;
+      return null;
+    }
     // Gives back what reserve() has taken for the lots that the order would open.
     state.contributions.refresh(row);
     return { requiredQuanta, availableQuanta: Math.max(0, marginTable.usableEquity(accountId)) };
   }
 
+  /** unsettledLoss() once more, after reserveLoss(): another thread may have taken the same settled money. */
+  unsettledLossAfterTaking(row: number, isBuy: boolean): RefusalDetails | null {
+    if (this.takenQuanta === 0) return null;
+    const unsettled = this.unsettledLoss(row, isBuy, this.takenQuanta);
+    // Gives back what reserve() and reserveLoss() have taken.
+    if (unsettled !== null) this.state.contributions.refresh(row);
+    return unsettled;
+  }
+
   /**
    * Whether the account can pay the loss of the expected fills from settled money: see settledMoney(). Returns null, or what is
-   * required and available. An isolated position pays from its own margin.
+   * required and available. An isolated position pays from its own margin. `takenQuanta`: taken out of the equity for it before.
    */
-  unsettledLoss(row: number, isBuy: boolean): RefusalDetails | null {
+  unsettledLoss(row: number, isBuy: boolean, takenQuanta: Quanta = 0): RefusalDetails | null {
     const { state, expected } = this;
     if (expected.lots === 0) return null;
     const requiredQuanta = this.expectedLoss(isBuy);
     if (requiredQuanta === 0 || state.isIsolated(row)) return null;
-    const settledQuanta = settledMoney(state, row);
+    const settledQuanta = settledMoney(state, row) + takenQuanta;
     if (requiredQuanta <= settledQuanta) return null;
     const size = state.positions.numbers[row + SIZE];
     const closedLots = Math.min(expected.lots, Math.max(0, isBuy ? -size : size));

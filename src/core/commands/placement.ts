@@ -136,9 +136,12 @@ export class Placement {
         return this.refuseFills(command, transaction, plan, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
     if (dryRun !== null) return false;
-    const shortfall = margin.reserveClosingLoss(row, isBuy);
-    if (shortfall === null) return false;
-    return this.refuseFills(command, transaction, plan, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    const shortfall = margin.reserveLoss(row, isBuy);
+    if (shortfall !== null)
+      return this.refuseFills(command, transaction, plan, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    const missing = margin.unsettledLossAfterTaking(row, isBuy);
+    if (missing === null) return false;
+    return this.refuseFills(command, transaction, plan, "LOSS_NOT_SETTLED", "price", missing);
   }
 
   /** Refuses an order for its expected fills. The figures are left out if they count lots that an iceberg hides. */

@@ -50,6 +50,10 @@ interface MakerBudget {
   toOpenQuanta: Quanta;
   /** The most that may be lost against the mark: see settledMoney(). */
   settledQuanta: Quanta;
+  /** The settled money when the budget was made. */
+  readonly settledBeforeQuanta: Quanta;
+  /** The costs of the walk that were taken from the margin table. */
+  spentQuanta: Quanta;
   /** The unrealised gain of the position: closing settles it. */
   gainQuanta: Quanta;
   /** The part of it that the margin table does not have yet: closing at a worse price than the mark gives that up first. */
@@ -119,7 +123,15 @@ export class MakerSolvency {
     if (cost > limit) return false;
     const gain = part(budget.gainQuanta);
     if (loss > 0 && loss > budget.settledQuanta + gain) return false;
-    if (this.spends && cost > 0 && !spend(state, row, cost)) return false;
+    if (this.spends && cost > 0) {
+      if (!spend(state, row, cost)) return false;
+      budget.spentQuanta += cost;
+      // Another thread may have taken the same settled money.
+      if (loss > 0 && loss > budget.settledQuanta + gain - takenByOthers(state, row, budget)) {
+        budget.settledQuanta = Number.NEGATIVE_INFINITY;
+        return false;
+      }
+    }
     budget.sizeLots = sizeLots;
     budget.toCloseQuanta -= cost;
     budget.toOpenQuanta -= cost;
@@ -148,6 +160,13 @@ export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
   return n[row + MARGIN_MODE] === ISOLATED || state.marginTable.spend(n[row + ACCOUNT], cost, n, row + CONTRIBUTED);
 }
 
+/** The settled money that other threads have taken since the budget was made. Fills of rows in isolated mode look at that themselves. */
+function takenByOthers(state: SymbolState, row: number, { settledBeforeQuanta, spentQuanta }: MakerBudget): Quanta {
+  if (settledBeforeQuanta === Number.POSITIVE_INFINITY || state.positions.numbers[row + MARGIN_MODE] === ISOLATED)
+    return 0;
+  return Math.max(0, settledBeforeQuanta - spentQuanta - settledMoney(state, row));
+}
+
 /**
  * Closing may cost the isolated equity. Opening also sets aside what the cross account need not keep.
  */
@@ -163,6 +182,8 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
     toCloseQuanta,
     toOpenQuanta: toCloseQuanta + spare,
     settledQuanta: Number.POSITIVE_INFINITY,
+    settledBeforeQuanta: Number.POSITIVE_INFINITY,
+    spentQuanta: 0,
     gainQuanta: 0,
     heldQuanta: 0,
   };
@@ -185,11 +206,14 @@ function crossBudget(state: SymbolState, row: number): MakerBudget {
   const ownMaintenance = positionMaintenance(state, row);
   const others = maintenance - ownMaintenance;
   const kept = positions.numbers[row + MARGIN_MODE] === ISOLATED ? keptEquity(state, row) : others;
+  const settledQuanta = settledMoney(state, row);
   return {
     sizeLots: positions.numbers[row + SIZE],
     toCloseQuanta: proportion(equity, ownMaintenance, maintenance),
     toOpenQuanta: equity - kept,
-    settledQuanta: settledMoney(state, row),
+    settledQuanta,
+    settledBeforeQuanta: settledQuanta,
+    spentQuanta: 0,
     gainQuanta: positionGain(state, row),
     heldQuanta: state.contributions.heldGain(row),
   };

@@ -10,11 +10,16 @@ import type { SymbolState } from "../state/symbol-state.ts";
  * The loss of a trade against the mark goes to the counterparty, who may withdraw it. So it is paid from settled money only.
  * Otherwise a gain that may still be lost again, at a stale price or at one that was driven up, could be withdrawn through
  * an accomplice.
+ *
+ * Of two threads that take equity first and look afterwards, the later one sees what both have taken.
  */
 export function settledMoney({ marginTable, positions }: SymbolState, row: number): Quanta {
   const account = positions.numbers[row + ACCOUNT];
-  const gains = marginTable.usableGains(account);
-  return gains > 0 ? marginTable.usableEquity(account) - gains : Number.POSITIVE_INFINITY;
+  // Another thread may change both: a gain rises before the equity, and falls after it.
+  const gainsBefore = marginTable.usableGains(account);
+  const equity = marginTable.usableEquityAfterFence(account);
+  const gains = Math.max(gainsBefore, marginTable.usableGains(account));
+  return gains > 0 ? equity - gains : Number.POSITIVE_INFINITY;
 }
 
 /** The unrealised gain of the row's position, in quanta, at least 0. */

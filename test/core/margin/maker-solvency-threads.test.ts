@@ -43,6 +43,12 @@ class InterruptedMarginTable extends MarginTable {
     this.afterLookAt(accountId);
     return equity;
   }
+
+  override usableEquityAfterFence(accountId: number): number {
+    const equity = super.usableEquityAfterFence(accountId);
+    this.afterLookAt(accountId);
+    return equity;
+  }
 }
 
 /** BTC-PERP on one thread. Deposits, withdrawals and positions elsewhere come from another thread. */
@@ -95,6 +101,14 @@ class Threads {
   opens(accountId: number, usdc: number, initialUsdc: number): void {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
+    this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
+    this.others.commit();
+  }
+
+  /** The account's positions there have an unrealised gain, which is a part of its equity. */
+  gains(accountId: number, equityUsdc: number, gainUsdc: number): void {
+    const [equity, unrealized] = [equityUsdc * QUANTA_PER_USDC, gainUsdc * QUANTA_PER_USDC];
+    const to = { equity, unrealized, initial: 0, positionInitial: 0, maintenance: 0 };
     this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
     this.others.commit();
   }
@@ -394,3 +408,40 @@ for (const isMaker of [false, true])
     assert.ok(taken > 0);
     assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
   });
+
+for (const who of ["an opening taker", "a closing taker", "an amending taker", "a maker"])
+  for (const isInterrupted of [false, true])
+    test(`${who} loses ${isInterrupted ? "no settled money that another thread takes in the same moment" : "what is settled"}`, () => {
+      const { threads, mark, alice, bob } = aliceAndBob(6000);
+      const lots = { quantityLots: 1300 };
+      if (who === "a closing taker") {
+        threads.run(make(PlaceOrder, { ...lots, accountId: bob, side: BUY, priceTicks: mark }));
+        threads.run(make(PlaceOrder, { ...lots, accountId: alice, side: SELL, priceTicks: mark }));
+      }
+      // Of her equity a thousand are settled. Her fill loses 780 of them.
+      const equity = threads.usdc(alice);
+      threads.gains(alice, 6000, equity - 1000);
+      const [bid, ask] = [
+        { ...lots, accountId: alice, side: BUY, priceTicks: mark + 6000 },
+        { ...lots, accountId: bob, side: SELL, priceTicks: mark + 6000 },
+      ];
+      const isMaker = who === "a maker";
+      const first = who === "an amending taker" ? { ...bid, priceTicks: mark - 6000 } : bid;
+      const [placed] = threads.run(make(PlaceOrder, isMaker ? bid : first === bid ? ask : first));
+      if (first !== bid) threads.run(make(PlaceOrder, ask));
+      const { orderId } = placed as MessageOf<typeof OrderPlaced>;
+      const last =
+        first === bid
+          ? make(PlaceOrder, isMaker ? ask : bid)
+          : make(AmendOrder, { accountId: alice, orderId, priceTicks: mark + 6000 });
+      // A maker's equity is looked at twice by the preview, then for its margin.
+      let looks = isMaker ? 4 : 1;
+      threads.marginTable.afterLookAt = (accountId) => {
+        if (isInterrupted && accountId === alice && --looks === 0) threads.gains(alice, 6000 - 780, equity - 1000);
+      };
+      const said = threads.run(last);
+      assert.equal(looks <= 0, isInterrupted);
+      assert.equal(said.filter(({ type }) => type === Traded.code).length, isInterrupted ? 0 : 1);
+      assert.ok(threads.usdc(alice) > equity - 1000, `${threads.usdc(alice)} of ${equity} are left`);
+      if (isInterrupted) assert.equal(threads.usdc(alice), equity - 780, "what was taken for the order is given back");
+    });
