@@ -315,7 +315,7 @@ export class Database {
   }
 
   close(): Promise<void> {
-    return this.root.close();
+    return delayingExit(() => this.root.close());
   }
 }
 
