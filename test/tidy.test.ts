@@ -99,6 +99,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
 const ATOMICS = [
   "src/core/accounts/margin-memory.ts",
   "src/core/accounts/liquidation-bids.ts",
+  "src/core/accounts/weak-accounts.ts",
   "src/wire/ring.ts",
   "src/actor/threads/control.ts",
   "src/store/database/client-id-filter.ts",

@@ -1,5 +1,6 @@
 import { LiquidationBids } from "../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
+import { WeakAccounts } from "../../src/core/accounts/weak-accounts.ts";
 import { INSURANCE_ACCOUNT } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
 import type { Actor, Transaction } from "../../src/core/protocol/actor.ts";
@@ -72,7 +73,11 @@ export class World {
     this.tables = Array.from({ length: workers }, (_, i) => new MarginTable(buffer, workers, i));
     const bids = LiquidationBids.allocate(maxAccounts, instruments.length);
     const symbols = instruments.map(({ symbol }) => symbol);
-    for (const table of this.tables) table.bids = new LiquidationBids(bids, symbols);
+    const weak = WeakAccounts.allocate(workers);
+    for (const [i, table] of this.tables.entries()) {
+      table.bids = new LiquidationBids(bids, symbols);
+      table.weakAccounts = new WeakAccounts(weak, workers, i);
+    }
     this.ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 1000 }, this.tables[LEDGER_WORKER]);
     const tableOf = (i: number): MarginTable => this.tables[i % workers];
     this.symbols = instruments.map((instrument, i) => new SymbolActor(instrument, tableOf(i), { maxIndexAgeMs }));

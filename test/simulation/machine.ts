@@ -7,6 +7,7 @@ import { recover } from "../../src/actor/threads/recovery.ts";
 import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
 import { LiquidationBids } from "../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
+import { WeakAccounts } from "../../src/core/accounts/weak-accounts.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
@@ -172,6 +173,7 @@ export class Machine {
 
     const sums = MarginTable.allocate(options.maxAccounts, options.workers);
     const bids = scheduler.share(LiquidationBids.allocate(options.maxAccounts, instruments.length));
+    const weak = scheduler.share(WeakAccounts.allocate(options.workers));
     /** The first step of a worker's thread: recovers its actors from snapshots and the log. */
     const openWorker = (
       i: number,
@@ -187,6 +189,7 @@ export class Machine {
         bids,
         instruments.map(({ symbol }) => symbol),
       );
+      own.weakAccounts = new WeakAccounts(weak, options.workers, i);
       const snapshots = tampering.snapshots?.(new Snapshots(database)) ?? new Snapshots(database);
       const actors = pinned[i]!.map((actorId) => {
         const actor = this.newActor(actorId, own, snapshots, pastIds);

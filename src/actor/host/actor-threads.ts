@@ -2,6 +2,7 @@ import { must } from "../../assert.ts";
 import type { Config } from "../../config.ts";
 import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
+import { WeakAccounts } from "../../core/accounts/weak-accounts.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import type { SharedPastIds } from "../../store/database/past-client-ids.ts";
 import { allocateRing, type Doorbell, RingProducer } from "../../wire/ring.ts";
@@ -53,6 +54,7 @@ export class ActorThreads {
   private readonly options: ActorThreadsOptions;
   private readonly sums: MarginTable;
   private readonly liquidationBids: SharedArrayBuffer;
+  private readonly weakAccounts: SharedArrayBuffer;
   private readonly threads: Thread[] = [];
   private readonly watchdogs: Watchdog[] = [];
   /** By worker: when its threads died, in ms. */
@@ -68,6 +70,7 @@ export class ActorThreads {
     const { maxAccounts, instruments } = options.config;
     this.sums = MarginTable.allocate(maxAccounts, options.workers.length);
     this.liquidationBids = LiquidationBids.allocate(maxAccounts, instruments.length);
+    this.weakAccounts = WeakAccounts.allocate(options.workers.length);
     this.deaths = options.workers.map(() => []);
   }
 
@@ -133,6 +136,7 @@ export class ActorThreads {
       marginTable: marginTable.buffer,
       sums: this.sums.buffer,
       liquidationBids: this.liquidationBids,
+      weakAccounts: this.weakAccounts,
       actorIds: [...actorIds],
       instruments: [...config.instruments],
       ledger: {

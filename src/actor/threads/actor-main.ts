@@ -1,5 +1,6 @@
 import { LiquidationBids } from "../../core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
+import { WeakAccounts } from "../../core/accounts/weak-accounts.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../core/ledger/ledger.ts";
 import type { Actor } from "../../core/protocol/actor.ts";
@@ -28,6 +29,7 @@ export interface ActorTask extends ThreadTask {
   journalDoorbell: SharedArrayBuffer;
   marginTable: SharedArrayBuffer;
   liquidationBids: SharedArrayBuffer;
+  weakAccounts: SharedArrayBuffer;
   /** As large as the margin table: see recount.ts. */
   sums: SharedArrayBuffer;
   /** It replaces a thread that has died, while the others go on: see rebuild.ts. */
@@ -48,6 +50,7 @@ export async function runActors(task: ActorTask, wrap: (actor: Actor) => Actor =
   const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, stripeCount, stripe) : shared;
   const symbols = task.instruments.map(({ symbol }) => symbol);
   marginTable.bids = new LiquidationBids(task.liquidationBids, symbols);
+  marginTable.weakAccounts = new WeakAccounts(task.weakAccounts, stripeCount, stripe);
   const database = openDatabase(task.dataDir, { readOnly: true });
   const stored = new Snapshots(database);
   const pastIds = new PastIdReader(database, task.pastIds);

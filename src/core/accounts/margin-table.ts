@@ -3,6 +3,7 @@ import * as fields from "./contribution.ts";
 import { LiquidationBids } from "./liquidation-bids.ts";
 import { MarginJournal } from "./margin-journal.ts";
 import * as memory from "./margin-memory.ts";
+import { WeakAccounts } from "./weak-accounts.ts";
 
 const { EQUITY, GAINS, gainOf, INITIAL, LOSSES, MAINTENANCE, POSITION_INITIAL, RESERVED, UNREALIZED } = fields;
 const { withdrawableOf } = fields;
@@ -40,6 +41,7 @@ type Contribution = fields.Contribution;
  */
 export class MarginTable extends MarginJournal {
   private sharedBids: LiquidationBids | null = null;
+  private sharedWeakAccounts: WeakAccounts | null = null;
   private readonly consistentTotals = fields.noMargin();
 
   static allocate(maxAccounts: number, stripeCount = 1, stripe = 0): MarginTable {
@@ -54,6 +56,16 @@ export class MarginTable extends MarginJournal {
 
   set bids(bids: LiquidationBids) {
     this.sharedBids = bids;
+  }
+
+  /** Where symbols tell each other of accounts below their maintenance margin. Shared like the bids. */
+  get weakAccounts(): WeakAccounts {
+    this.sharedWeakAccounts ??= new WeakAccounts(WeakAccounts.allocate(1), 1, 0);
+    return this.sharedWeakAccounts;
+  }
+
+  set weakAccounts(accounts: WeakAccounts) {
+    this.sharedWeakAccounts = accounts;
   }
 
   // The totals as they stand, also in the middle of transactions.

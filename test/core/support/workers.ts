@@ -1,5 +1,6 @@
 import { LiquidationBids } from "../../../src/core/accounts/liquidation-bids.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { WeakAccounts } from "../../../src/core/accounts/weak-accounts.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
@@ -36,9 +37,11 @@ export class Workers {
     this.random = random;
     const { buffer } = MarginTable.allocate(MAX_ACCOUNTS, workers);
     const bids = LiquidationBids.allocate(MAX_ACCOUNTS, instruments.length);
+    const weak = WeakAccounts.allocate(workers);
     const tables = Array.from({ length: workers }, (_, worker) => {
       const marginTable = new MarginTable(buffer, workers, worker);
       marginTable.bids = new LiquidationBids(bids, this.symbols);
+      marginTable.weakAccounts = new WeakAccounts(weak, workers, worker);
       return marginTable;
     });
     this.marginTable = tables[0];
