@@ -108,8 +108,8 @@ export class SymbolActor implements Actor {
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
   private readonly batch: BatchDecision;
-  private readonly settlement = new MarkSettlement();
-  private readonly liquidations = new Liquidations(this.settlement);
+  private readonly settlement: MarkSettlement;
+  private readonly liquidations: Liquidations;
   private readonly selfCheck = new SelfCheck();
   private readonly followedMark = new FollowedMark();
 
@@ -122,6 +122,8 @@ export class SymbolActor implements Actor {
   ) {
     this.actorId = instrument.id;
     this.marginTable = marginTable;
+    this.settlement = new MarkSettlement(marginTable.weakAccounts);
+    this.liquidations = new Liquidations(this.settlement);
     this.state = new SymbolState(instrument, marginTable);
     this.state.clientIds.past = pastIds;
     if (settings !== undefined) this.state.maxIndexAgeMs = Math.min(this.state.maxIndexAgeMs, settings.maxIndexAgeMs);
@@ -279,11 +281,16 @@ export class SymbolActor implements Actor {
   }
 
   get isSettlingMark(): boolean {
-    return this.settlement.isPending;
+    return this.settlement.isPending || this.settlement.hasWeakElsewhere;
   }
 
   settleMark(transaction: Transaction): boolean {
     this.state.time = transaction.time;
+    // This only looks. What it finds is settled by the next call.
+    if (!this.settlement.isPending) {
+      this.settlement.lookAtWeakElsewhere(this.state);
+      return true;
+    }
     if (this.settlement.isClosing) this.runTimers(transaction);
     // No position is closed against an order whose time is over. The next transaction ends more of these.
     const isOverdue = this.settlement.isClosing && this.state.hasOverdue(transaction.time);

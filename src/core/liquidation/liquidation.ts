@@ -23,7 +23,7 @@ const LOOKS_PER_TRANSACTION = 100;
 /** Settles accounts that a step of the mark has brought below zero, before a scan would meet them (settlement/). */
 export interface LossSettlement {
   /** The account of this row is below its maintenance margin. */
-  noteWeak(row: number): void;
+  noteWeak(state: SymbolState, row: number): void;
   /** The account of this row is below zero. Returns whether the settlement takes it over. */
   suspect(state: SymbolState, row: number): boolean;
 }
@@ -99,14 +99,14 @@ export class Liquidations {
     if (!isCustomer(account)) return false;
     // Only this thread changes an isolated position, so one scan is enough.
     if (mayAct && state.isIsolated(row) && isolatedEquity(state, row) < positionMaintenance(state, row)) {
-      this.settlement.noteWeak(row);
+      this.settlement.noteWeak(state, row);
       if (isolatedEquity(state, row) < 0 && this.settlement.suspect(state, row)) return false;
       liquidateIsolated(state, transaction, this.queue, row);
       return true;
     }
     if (!isBelowMaintenance(state, account)) return false;
     const hasPosition = isCross(state, row);
-    if (hasPosition) this.settlement.noteWeak(row);
+    if (hasPosition) this.settlement.noteWeak(state, row);
     if (mayAct && state.marginTable.consistent(account).equity < 0 && this.settlement.suspect(state, row)) return false;
     if (!mayAct) {
       if (hasPosition) this.turns.post(state, transaction, row, { ...planOf(state, row), cost: NOT_NOW });

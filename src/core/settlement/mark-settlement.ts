@@ -1,4 +1,6 @@
-import { ACCOUNT, NONE, SIZE } from "../base/columns.ts";
+import { MAINTENANCE } from "../accounts/contribution.ts";
+import { WeakAccountReader, type WeakAccounts } from "../accounts/weak-accounts.ts";
+import { ACCOUNT, CONTRIBUTED, NONE, SIZE } from "../base/columns.ts";
 import { INSURANCE_ACCOUNT } from "../base/enums.ts";
 import { PPM, type PriceTicks, type TimeMs } from "../base/units.ts";
 import { DeleveragingQueue } from "../liquidation/deleveraging.ts";
@@ -27,6 +29,9 @@ const WEAK_AT_ONCE = 500;
  * brings all rows to it in the background. Accounts that were below their maintenance margin are looked at first. A mark
  * beyond the band is checked at once: all positions of the losing side, while orders wait. Gains come into the margin table
  * only after that.
+ *
+ * A loss in another symbol may take the money that a position here relies on. The other symbol then finds the account below its
+ * maintenance margin and notes it in WeakAccounts. This one looks at the account before its next command.
  */
 export class MarkSettlement implements LossSettlement {
   /** The sweep: the next row, how many rows from there on may be at an older mark, and how many there were. New rows are appended. */
@@ -49,6 +54,13 @@ export class MarkSettlement implements LossSettlement {
   /** Of this settlement, for bankrupt longs and shorts: see traceCounterparties(). */
   private readonly tracedBySide: (ReadonlyMap<number, TracedCounterparties> | null)[] = [null, null];
   private readonly queue = new DeleveragingQueue();
+  private readonly weakAccounts: WeakAccounts;
+  private readonly weakElsewhere: WeakAccountReader;
+
+  constructor(weakAccounts: WeakAccounts) {
+    this.weakAccounts = weakAccounts;
+    this.weakElsewhere = new WeakAccountReader(weakAccounts);
+  }
 
   /** The mark has moved away from `fromTicks`, which it had since `fromTime`. */
   begin(state: SymbolState, fromTicks: PriceTicks, fromTime: TimeMs): void {
@@ -79,6 +91,7 @@ export class MarkSettlement implements LossSettlement {
    * taken over since the price have not lost by its step.
    */
   beginAfterRecovery(state: SymbolState): void {
+    this.weakElsewhere.skipAll();
     this.fromTime = state.markTime;
     const from = state.markBeforeTicks === 0 ? state.markTicks : state.markBeforeTicks;
     this.highTicks = Math.max(from, state.markTicks);
@@ -90,6 +103,11 @@ export class MarkSettlement implements LossSettlement {
   /** While true, the symbol decides no command: call settle() first. */
   get isPending(): boolean {
     return this.nextOpen !== NONE || this.suspects.size > 0;
+  }
+
+  /** Other symbols have noted weak accounts since the last lookAtWeakElsewhere(). */
+  get hasWeakElsewhere(): boolean {
+    return this.weakElsewhere.hasUnread;
   }
 
   /** The next settle() may close positions. Before, it only looks for those. */
@@ -156,8 +174,34 @@ export class MarkSettlement implements LossSettlement {
   }
 
   /** The scan for liquidations has found the account of this row below its maintenance margin. */
-  noteWeak(row: number): void {
+  noteWeak(state: SymbolState, row: number): void {
+    if (!this.weak.has(row)) this.tellOthers(state, row);
     this.weak.add(row);
+  }
+
+  /** Looks at the accounts that other symbols have noted; at all positions if there were too many to keep. */
+  lookAtWeakElsewhere(state: SymbolState): void {
+    const isComplete = this.weakElsewhere.read((accountId) => this.lookAtNoted(state, accountId));
+    if (!isComplete && state.positions.open.length > 0) this.check(true, true);
+  }
+
+  /**
+   * A row that was weak before stands at the mark already. A row at the mark has no loss here that the other symbol does not
+   * see. So it is that one's business to settle the account, and this symbol's winners must not pay for it.
+   */
+  private lookAtNoted(state: SymbolState, accountId: number): void {
+    const row = state.positions.find(accountId);
+    if (row === NONE || this.weak.has(row) || state.isIsolated(row)) return;
+    if (state.contributions.isStale(row)) this.look(state, row);
+    else if (maintenanceSurplus(state, row) < 0) this.weak.add(row);
+  }
+
+  /** The row's account is weak. If it has cross positions in other symbols, these look at it, too. */
+  private tellOthers(state: SymbolState, row: number): void {
+    if (state.isIsolated(row)) return;
+    const n = state.positions.numbers;
+    const account = n[row + ACCOUNT];
+    if (state.marginTable.maintenance(account) > n[row + CONTRIBUTED + MAINTENANCE]) this.weakAccounts.note(account);
   }
 
   /** These rows come first, in the transaction of the price itself. If there are many, they are checked like all others. */
@@ -196,6 +240,7 @@ export class MarkSettlement implements LossSettlement {
   }
 
   private look(state: SymbolState, row: number): void {
+    const wasStale = state.contributions.isStale(row);
     state.contributions.refreshMark(row);
     if (state.positions.numbers[row + ACCOUNT] === INSURANCE_ACCOUNT) return;
     const surplus = maintenanceSurplus(state, row);
@@ -203,6 +248,8 @@ export class MarkSettlement implements LossSettlement {
       if (this.weak.size > 0) this.weak.delete(row);
       return;
     }
+    // Others know of a weak row that has not lost since.
+    if (wasStale || !this.weak.has(row)) this.tellOthers(state, row);
     this.weak.add(row);
     if (mayBeBankrupt(state, row)) this.suspect(state, row);
   }
