@@ -10,6 +10,7 @@ import { Origins } from "../../../src/front/http/origins.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";
 import type { Socket } from "../../../src/front/http/sockets.ts";
 import { until } from "../../e2e/support/wait.ts";
+import { HeldTimers } from "../../held-timers.ts";
 import { bodyOf, sendAndWait, sendAstray, sendInPackets, sendRaw, statusOf } from "../support/raw.ts";
 
 const CRLF = "\r\n";
@@ -23,6 +24,8 @@ const PAGE = JSON.stringify("p".repeat(5000));
 const DOCUMENT = Buffer.alloc(1 << 19, "d");
 /** More than any kernel buffers. */
 const SLOW_DOCUMENT = "s".repeat(1 << 24);
+/** How long a server that closes goes on to read. */
+const GOODBYE_MS = 300;
 
 let server: Server;
 /** Every request that reached the application. */
@@ -681,7 +684,8 @@ test("a WebSocket opens for pages of allowed sites and for programs, and for no 
   assert.deepEqual([statusOf(refused), bodyOf(refused)?.code], [403, "ORIGIN_NOT_ALLOWED"]);
 });
 
-test("a client that goes on while the server closes is told so, and its connection is not reset", async () => {
+test("a client that goes on while the server closes is told so, and its connection is not reset", async (t) => {
+  const goodbye = new HeldTimers(t, GOODBYE_MS);
   const sockets = { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} };
   const onCall = (call: Call): void => call.reply(200, "{}");
   const other = await listen({ host: "127.0.0.1", port: 0, socketPath: "/ws", onCall, sockets, log: { error() {} } });
@@ -698,6 +702,8 @@ test("a client that goes on while the server closes is told so, and its connecti
   const closing = other.close();
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await ask(), [503, "close", true]);
+  assert.equal(goodbye.count, 1);
+  goodbye.pass();
   await closing;
 });
 
