@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { text } from "node:stream/consumers";
+import { after, type TestContext, test } from "node:test";
 import type { Replication } from "../../../src/client/types.ts";
 import { OPERATOR_TOKEN, TestServer } from "../support/server.ts";
 import { Operator } from "../support/trader.ts";
@@ -23,6 +27,25 @@ after(() => {
   for (const folder of [disk, backups]) fs.rmSync(folder, { recursive: true, force: true });
 });
 const skip = isMounted ? false : "needs nats-server, to be root, and to mount a small file system";
+
+/**
+ * The URL of a way to the exchange that passes the request of a command on after `act`. A leader counts on a standby for some seconds after
+ * it has gone: the start of a command may take longer.
+ */
+async function openWay(t: TestContext, exchange: TestServer, act: () => Promise<void>): Promise<string> {
+  const way = createServer(async (request, response) => {
+    const body = await text(request);
+    await act();
+    const { method = "", url = "", headers } = request;
+    const { authorization = "", "content-type": type = "" } = headers;
+    const passed = { method, headers: { authorization, "content-type": type }, body };
+    const answer = await fetch(new URL(url, exchange.url), passed);
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+  t.after(() => way.close());
+  await once(way.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(way.address() as AddressInfo).port}/v1`;
+}
 
 test("a leader does not step down for a standby whose disk is full, and the command fails if the standby has gone", {
   skip,
@@ -59,9 +82,8 @@ test("a leader does not step down for a standby whose disk is full, and the comm
   assert.deepEqual(refused.details, { standbys: 1 });
   fs.rmSync(filler);
   await untilHealthy(true);
-  await standby.kill();
-  // It was heard a moment ago.
-  const env = { ...process.env, PERPD_OPERATOR_TOKEN: OPERATOR_TOKEN, PERPD_URL: leader.url };
+  const url = await openWay(t, leader, () => standby.kill());
+  const env = { ...process.env, PERPD_OPERATOR_TOKEN: OPERATOR_TOKEN, PERPD_URL: url };
   await assert.rejects(runPerpd(["step-down"], env), { code: 1, stderr: /no standby is seen to lead/ });
   assert.deepEqual(await leader.exit(), { code: 0, signal: null });
 });
