@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator } from "playwright-core";
+import { until } from "../support/wait.ts";
 import {
   alice,
   closeTerminal,
@@ -65,15 +66,15 @@ test("a message is whole on the screen, also on a phone", options, async () => {
 });
 
 test("a button says that its action is under way", options, async () => {
-  /** Keeps what is sent back until the returned function is called. */
-  const hold = (): (() => void) => {
-    let pass = (): void => assert.fail("nothing was sent");
+  /** Keeps what is sent back until the returned function is called, which waits for it. */
+  const hold = (): (() => Promise<void>) => {
+    let pass: (() => void) | undefined;
     proxy.toExchange = (message, { exchange }) => {
       if (!/"op":"(order|orders|position)\./.test(message)) return message;
       pass = () => exchange.send(message);
       return null;
     };
-    return () => pass();
+    return () => until("a request", () => pass).then((send) => send());
   };
   const press = async (row: string, name: string): Promise<void> => {
     const button = page.getByRole("button", { name, exact: true });
@@ -82,7 +83,7 @@ test("a button says that its action is under way", options, async () => {
     await button.click();
     await shows(busy);
     assert.equal(await busy.getAttribute("aria-busy"), "true", name);
-    pass();
+    await pass();
     await hides(busy);
     proxy.heal();
     if (row !== "") await shows(rows("Positions").getByRole("cell", { name: row, exact: true }));
@@ -99,6 +100,20 @@ test("a button says that its action is under way", options, async () => {
   tab.assertClean();
 });
 
+/** Keeps what the exchange says of orders back until it has said it of so many, as if no time passed in between. */
+function sendTogether(count: number): void {
+  const held: string[] = [];
+  let orders = 0;
+  proxy.toPage = (text, pair) => {
+    const { channel, data } = JSON.parse(text) as { channel?: string; data: unknown[] };
+    if (channel !== "orders" || orders === count) return text;
+    held.push(text);
+    orders += data?.length ?? 0;
+    if (orders === count) for (const each of held) pair.page.send(each);
+    return null;
+  };
+}
+
 test("orders that are canceled together are one message, in one market or in several", options, async () => {
   for (const count of [3, 8]) {
     await settle();
@@ -106,10 +121,12 @@ test("orders that are canceled together are one message, in one market or in sev
     await alice.place({ symbol: "ETH-PERP", side: "BUY", type: "LIMIT", price: "2500", quantity: "0.1" });
     for (let index = 1; index < count; index++) await alice.buy("0.001", String(60_000 + index));
     await shows(rows("Open orders").filter({ hasText: `60,00${count - 1}.0` }));
+    sendTogether(count);
     await page.getByRole("button", { name: "Cancel all", exact: true }).click();
     await shows(notice(`${count} orders canceled`));
     await settle();
     assert.equal(await closes().count(), 1);
+    proxy.heal();
   }
   tab.assertClean();
 });

@@ -4,7 +4,7 @@ import type { Locator, Route } from "playwright-core";
 import type { Position } from "../../../src/client/types.ts";
 import { CHROMIUM } from "../support/browser.ts";
 import { Operator, openTrader } from "../support/trader.ts";
-import { until } from "../support/wait.ts";
+import { pause, until } from "../support/wait.ts";
 import {
   alice,
   answer,
@@ -143,19 +143,20 @@ test(
 test("the preview of an order comes over a slow connection, and is never that of another order", options, async () => {
   const after = form().getByText("Position after", { exact: true }).locator("xpath=following-sibling::dd");
   const dryRuns = new Set<unknown>();
-  const answerAfter = (waitMs: number): void => {
+  /** Keeps answers back until the wait is over. */
+  const answerAfter = (wait: () => Promise<void>): void => {
     proxy.toExchange = (message) => {
       const { id, params } = JSON.parse(message);
       if (params?.dryRun === true) dryRuns.add(id);
       return message;
     };
     proxy.toPage = (message, pair) => {
-      if (waitMs === 0 || !dryRuns.has(JSON.parse(message).id)) return message;
-      setTimeout(() => pair.page.send(message), waitMs);
+      if (!dryRuns.has(JSON.parse(message).id)) return message;
+      void wait().then(() => pair.page.send(message));
       return null;
     };
   };
-  answerAfter(900);
+  answerAfter(() => pause(900));
   // Positions change before each answer.
   let isTrading = true;
   const trades = (async () => {
@@ -167,10 +168,17 @@ test("the preview of an order comes over a slow connection, and is never that of
   await form().getByRole("button", { name: "Market", exact: true }).click();
   await field("Size").fill("0.02");
   await shows(after.and(page.getByText("0.13 BTC", { exact: true })));
-  answerAfter(5000);
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  answerAfter(() => released);
   await field("Size").fill("0.03");
   await shows(form().getByRole("button", { name: "Buy 0.03 BTC" }));
+  const { size } = dryRuns;
+  await until("further dry runs", () => dryRuns.size > size + 4);
   assert.equal(await after.textContent(), "–");
+  release();
   await shows(after.and(page.getByText("0.14 BTC", { exact: true })));
   await form().getByRole("button", { name: "Limit", exact: true }).click();
   await field("Post only").check();
@@ -181,9 +189,10 @@ test("the preview of an order comes over a slow connection, and is never that of
   await trades;
 
   // Prices alone do not have it asked for sooner than every four seconds.
-  answerAfter(0);
+  answerAfter(async () => {});
   await field("Price").fill("64000");
   await shows(form().getByText(/^12\d\.\d\d USDC$|^19\d\.\d\d USDC$/));
+  const from = performance.now();
   await page.waitForTimeout(500);
   dryRuns.clear();
   const operator = new Operator(server);
@@ -192,7 +201,9 @@ test("the preview of an order comes over a slow connection, and is never that of
     await page.waitForTimeout(250);
   }
   await operator.setIndex("BTC-PERP", "65000");
-  assert.ok(dryRuns.size <= 1, `${dryRuns.size} dry runs`);
+  // On a slow machine the prices took longer.
+  const most = Math.ceil((performance.now() - from) / 4_000);
+  assert.ok(dryRuns.size <= most, `${dryRuns.size} dry runs, at most ${most}`);
   proxy.heal();
   await field("Size").fill("");
   tab.assertClean();
