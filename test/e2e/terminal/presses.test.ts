@@ -119,7 +119,8 @@ test("a position is reversed once by a double click, and by the size of the mome
   await shows(row.getByRole("cell", { name: "−0.03 BTC", exact: true }));
   await dialog().getByRole("button", { name: "Confirm" }).click();
   await shows(row.getByRole("cell", { name: "0.03 BTC", exact: true }));
-  await page.waitForTimeout(100);
+  // A press does nothing before the answer to the one before.
+  await shows(row.getByRole("button", { name: "Reverse BTC-PERP", exact: true }));
   await reverse.click();
   await shows(dialog().getByText("Reverse BTC-PERP at market"));
   await alice.market("SELL", "0.03");
