@@ -9,7 +9,7 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Replication } from "../../../src/client/types.ts";
 import { removeFolder, startAndFail, TestServer } from "../support/server.ts";
 import { Operator, Trader } from "../support/trader.ts";
-import { until } from "../support/wait.ts";
+import { pause, until } from "../support/wait.ts";
 import { runPerpd, seed } from "./commands.ts";
 import { NATS_SERVER, Nats } from "./nats-server.ts";
 import { openPatient, patient } from "./patient.ts";
@@ -52,6 +52,27 @@ async function place(server: TestServer, clientOrderId: string): Promise<void> {
     });
     return status < 300;
   });
+}
+
+/**
+ * Sends an order until the leader ends, and expects that it is never taken. Once is not enough: a leader that has just lost its
+ * lease on a busy machine refuses it without a look at the stream.
+ */
+async function endByOrders(clientOrderId: string): Promise<{ code: number | null }> {
+  const { token, accountId, address, privateKey } = trader;
+  const there = new Trader(leader.url, token as string, accountId, address, privateKey);
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001", clientOrderId };
+  const ended = leader.exit();
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const refused = await there.request("POST", "/orders", order).catch(() => null);
+    assert.ok(refused === null || refused.status === 503, String(refused?.status));
+    await pause(50);
+  }
+  return ended;
 }
 
 before(async () => {
@@ -149,12 +170,7 @@ test("a message of somebody else stops leader and start with what to do, and not
   const message = /message \d+ of the stream was not written by perpd: .*Tasks.* in docs\/operating\/replication\.md/;
   assert.equal((await standby.exit()).code, 1);
   assert.match(standby.stderr, message);
-  const { token, accountId, address, privateKey } = trader;
-  const there = new Trader(leader.url, token as string, accountId, address, privateKey);
-  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001" };
-  const refused = await there.request("POST", "/orders", { ...order, clientOrderId: "refused" }).catch(() => null);
-  assert.ok(refused === null || refused.status === 503, String(refused?.status));
-  assert.equal((await leader.exit()).code, 1);
+  assert.equal((await endByOrders("refused")).code, 1);
   assert.match(leader.stderr, message);
   const failed = await startAndFail({ dataFolder: leader.dataFolder, environment: environment() });
   assert.equal(failed.code, 1);
@@ -174,12 +190,7 @@ test("a stream that was deleted and made again stops its leader, which says what
   const { config } = await streams.info("again");
   await streams.delete("again");
   await streams.add(config);
-  const { token, accountId, address, privateKey } = trader;
-  const there = new Trader(leader.url, token as string, accountId, address, privateKey);
-  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "50000", quantity: "0.001" };
-  const refused = await there.request("POST", "/orders", { ...order, clientOrderId: "emptied" }).catch(() => null);
-  assert.ok(refused === null || refused.status === 503, String(refused?.status));
-  assert.equal((await leader.exit()).code, 1);
+  assert.equal((await endByOrders("emptied")).code, 1);
   assert.match(leader.stderr, /the stream ends with message 0, but it had confirmed message \d+/);
   const failed = await startAndFail({ dataFolder: leader.dataFolder, environment: leader.environment });
   assert.match(failed.output, /the stream has lost acknowledged transactions. Restore the stream; or,/);
