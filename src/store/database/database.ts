@@ -315,7 +315,7 @@ export class Database {
   }
 
   close(): Promise<void> {
-    return delayingExit(() => this.root.close());
+    return this.root.close();
   }
 }
 

@@ -23,8 +23,8 @@ function shareState(): Int32Array {
  * Does short, synchronous work that exitProcess() waits for. In another thread than the main one it does not return once the process
  * exits.
  *
- * process.exit() ends the other threads wherever they are. If lmdb is loaded, or opens or closes a database then, it cannot make
- * the JavaScript values that it returns, and aborts the process: the exit code would be that of a crash.
+ * process.exit() ends the other threads wherever they are. If lmdb is loaded or opens a database then, it cannot make the JavaScript
+ * values that it returns, and aborts the process: the exit code would be that of a crash.
  */
 export function delayingExit<T>(work: () => T): T {
   enter();
