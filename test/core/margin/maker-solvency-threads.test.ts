@@ -69,10 +69,11 @@ class Threads {
     this.run(make(SetIndexPrice, { indexTicks: this.btc.state.indexTicks }));
   }
 
-  has(accountId: number, usdc: number): void {
-    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
-    const at = accountId * CONTRIBUTION_FIELDS;
-    this.others.setContribution(accountId, this.contributed, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+  /** With the unrealised gain of positions on the other thread, which is a part of it. */
+  has(accountId: number, usdc: number, gainUsdc = 0): void {
+    const [equity, unrealized] = [usdc * QUANTA_PER_USDC, gainUsdc * QUANTA_PER_USDC];
+    const to = { equity, unrealized, initial: 0, positionInitial: 0, maintenance: 0 };
+    this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
     this.others.commit();
   }
 
@@ -101,14 +102,6 @@ class Threads {
   opens(accountId: number, usdc: number, initialUsdc: number): void {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
-    this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
-    this.others.commit();
-  }
-
-  /** The account's positions there have an unrealised gain, which is a part of its equity. */
-  gains(accountId: number, equityUsdc: number, gainUsdc: number): void {
-    const [equity, unrealized] = [equityUsdc * QUANTA_PER_USDC, gainUsdc * QUANTA_PER_USDC];
-    const to = { equity, unrealized, initial: 0, positionInitial: 0, maintenance: 0 };
     this.others.setContribution(accountId, this.contributed, accountId * CONTRIBUTION_FIELDS, to);
     this.others.commit();
   }
@@ -409,35 +402,47 @@ for (const isMaker of [false, true])
     assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
   });
 
-for (const who of ["an opening taker", "a closing taker", "an amending taker", "a maker"])
+type Order = MessageOf<typeof PlaceOrder>;
+
+/** Runs all but the command in which Alice's bid meets the ask, and returns that one. */
+const MEETINGS: Record<string, (threads: Threads, bid: Order, ask: Order) => Message> = {
+  "an opening taker": (threads, bid, ask) => {
+    threads.run(ask);
+    return bid;
+  },
+  "a closing taker": (threads, bid, ask) => {
+    const atMark = { priceTicks: MARKS[0], quantityLots: bid.quantityLots };
+    threads.run(make(PlaceOrder, { ...atMark, accountId: ask.accountId, side: BUY }));
+    threads.run(make(PlaceOrder, { ...atMark, accountId: bid.accountId, side: SELL }));
+    threads.run(ask);
+    return bid;
+  },
+  "an amending taker": (threads, bid, ask) => {
+    const { accountId, priceTicks } = bid;
+    const [placed] = threads.run({ ...bid, priceTicks: MARKS[0] - 6000 } as Order) as MessageOf<typeof OrderPlaced>[];
+    threads.run(ask);
+    return make(AmendOrder, { accountId, orderId: placed.orderId, priceTicks });
+  },
+  "a maker": (threads, bid, ask) => {
+    threads.run(bid);
+    return ask;
+  },
+};
+
+for (const [who, meet] of Object.entries(MEETINGS))
   for (const isInterrupted of [false, true])
     test(`${who} loses ${isInterrupted ? "no settled money that another thread takes in the same moment" : "what is settled"}`, () => {
       const { threads, mark, alice, bob } = aliceAndBob(6000);
-      const lots = { quantityLots: 1300 };
-      if (who === "a closing taker") {
-        threads.run(make(PlaceOrder, { ...lots, accountId: bob, side: BUY, priceTicks: mark }));
-        threads.run(make(PlaceOrder, { ...lots, accountId: alice, side: SELL, priceTicks: mark }));
-      }
+      const order = { priceTicks: mark + 6000, quantityLots: 1300 };
+      const bid = make(PlaceOrder, { ...order, accountId: alice, side: BUY });
+      const last = meet(threads, bid, make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
       // Of her equity a thousand are settled. Her fill loses 780 of them.
       const equity = threads.usdc(alice);
-      threads.gains(alice, 6000, equity - 1000);
-      const [bid, ask] = [
-        { ...lots, accountId: alice, side: BUY, priceTicks: mark + 6000 },
-        { ...lots, accountId: bob, side: SELL, priceTicks: mark + 6000 },
-      ];
-      const isMaker = who === "a maker";
-      const first = who === "an amending taker" ? { ...bid, priceTicks: mark - 6000 } : bid;
-      const [placed] = threads.run(make(PlaceOrder, isMaker ? bid : first === bid ? ask : first));
-      if (first !== bid) threads.run(make(PlaceOrder, ask));
-      const { orderId } = placed as MessageOf<typeof OrderPlaced>;
-      const last =
-        first === bid
-          ? make(PlaceOrder, isMaker ? ask : bid)
-          : make(AmendOrder, { accountId: alice, orderId, priceTicks: mark + 6000 });
+      threads.has(alice, 6000, equity - 1000);
       // A maker's equity is looked at twice by the preview, then for its margin.
-      let looks = isMaker ? 4 : 1;
+      let looks = who === "a maker" ? 4 : 1;
       threads.marginTable.afterLookAt = (accountId) => {
-        if (isInterrupted && accountId === alice && --looks === 0) threads.gains(alice, 6000 - 780, equity - 1000);
+        if (isInterrupted && accountId === alice && --looks === 0) threads.has(alice, 6000 - 780, equity - 1000);
       };
       const said = threads.run(last);
       assert.equal(looks <= 0, isInterrupted);
