@@ -3,14 +3,22 @@ import { test } from "node:test";
 import { PerpdError } from "../../src/client/error.ts";
 import type { Instrument, Position } from "../../src/client/types.ts";
 import { quantityToClose } from "../../src/terminal/dialogs/close-quantity.ts";
-import { buildOrder, type Draft, EMPTY_DRAFT, KINDS, PRICE_MATCHES } from "../../src/terminal/order-form/draft.ts";
+import {
+  buildOrder,
+  type Draft,
+  EMPTY_DRAFT,
+  KINDS,
+  PRICE_MATCHES,
+  shareOf,
+  smallestQuantity,
+} from "../../src/terminal/order-form/draft.ts";
 import { liquidationPriceAt, removableMargin, termsAfter } from "../../src/terminal/state/margin-change.ts";
 import { nearestOf, readDecimal, refusalText } from "../../src/terminal/text/refusals.ts";
 import { ERRORS, type ErrorCode, messageOf } from "../../src/wire/error-codes.ts";
 
 const BTC = {
   ...{ symbol: "BTC-PERP", baseAsset: "BTC", quoteAsset: "USDC", tickSize: "0.1", stepSize: "0.001" },
-  ...{ minQuantity: "0.001", maxQuantity: "100", maxPrice: "1000000", takerFeeRate: "0.0005" },
+  ...{ minQuantity: "0.001", maxQuantity: "100", minNotional: "5", maxPrice: "1000000", takerFeeRate: "0.0005" },
 } as Instrument;
 const NOW = 1_700_000_000_000;
 const build = (fields: Partial<Draft>, market = 65_000) => buildOrder({ ...EMPTY_DRAFT, ...fields }, BTC, market, NOW);
@@ -209,4 +217,27 @@ test("a share of a position to close is a step at least, and no more than one or
   assert.deepEqual(shares("0.001"), ["0.001", "0.001", "0.001", "0.001"]);
   assert.deepEqual(shares("0.005"), ["0.001", "0.002", "0.003", "0.005"]);
   assert.deepEqual(shares("160"), ["40", "80", "100", "100"]);
+});
+
+test("a share of the largest order is an order that the exchange takes, or nothing", () => {
+  const smallest = (fields: Partial<Draft>, instrument: Partial<Instrument> = {}): string =>
+    smallestQuantity({ ...EMPTY_DRAFT, ...fields }, { ...BTC, ...instrument }, 65_000);
+  assert.equal(smallest({ kind: "MARKET" }), "0.001");
+  assert.equal(smallest({ kind: "MARKET" }, { minQuantity: "0.01" }), "0.01");
+  // 130 / 65,000 is two steps exactly, and 131 / 65,000 is a little more.
+  assert.equal(smallest({ kind: "MARKET" }, { minNotional: "130" }), "0.002");
+  assert.equal(smallest({ kind: "MARKET" }, { minNotional: "131" }), "0.003");
+  assert.equal(smallest({ kind: "LIMIT", price: "13,000" }, { minNotional: "130" }), "0.01");
+  assert.equal(smallest({ kind: "STOP_MARKET", triggerPrice: "130000" }, { minNotional: "130" }), "0.001");
+  // The exchange cuts it to the position.
+  assert.equal(smallest({ kind: "MARKET", reduceOnly: true }, { minNotional: "131", minQuantity: "0.01" }), "0.01");
+
+  assert.equal(shareOf("0.01", 25, "0.001", "0.001"), "0.002");
+  assert.equal(shareOf("0.002", 25, "0.001", "0.001"), "0.001");
+  assert.equal(shareOf("0.05", 25, "0.02", "0.001"), "0.02");
+  assert.equal(shareOf("0.002", 100, "0.001", "0.001"), "0.002");
+  assert.equal(shareOf("0.002", 0, "0.001", "0.001"), "0");
+  // The market has moved since the exchange was asked.
+  assert.equal(shareOf("0.002", 25, "0.003", "0.001"), "0.002");
+  assert.equal(shareOf("0", 25, "0.001", "0.001"), "0");
 });

@@ -1,7 +1,7 @@
 import { PerpdError } from "../../client/error.ts";
 import type { Instrument, NewOrder } from "../../client/types.ts";
 import { text } from "../text/catalogue.ts";
-import { cleanDecimal, fromNumber } from "../text/decimal.ts";
+import { cleanDecimal, fromNumber, isAbove } from "../text/decimal.ts";
 import { type DecimalLimits, localRefusal, readDecimal } from "../text/refusals.ts";
 
 /** An order as a person fills it in, and the request that it becomes. Pure: no page, no signals. */
@@ -151,6 +151,23 @@ export function perUnit(draft: Draft, instrument: Instrument, marketPrice: numbe
   if (unit === "BASE") return 1;
   if (unit === "QUOTE") return referencePrice(draft, marketPrice);
   return stopByRisk(draft, instrument, marketPrice)?.lossPerUnit ?? 0;
+}
+
+/** In the base asset: the least quantity that neither the minimum of the market nor its smallest notional refuses. */
+export function smallestQuantity(draft: Draft, instrument: Instrument, marketPrice: number): string {
+  const { minQuantity, minNotional, stepSize } = instrument;
+  // The exchange cuts a reduce-only order to the position.
+  if (draft.reduceOnly) return minQuantity;
+  const worthEnough = fromNumber(Number(minNotional) / referencePrice(draft, marketPrice), stepSize, "UP");
+  return isAbove(worthEnough, minQuantity) ? worthEnough : minQuantity;
+}
+
+/** A part, in percent, of the largest quantity: at least the smallest one, as far as that fits. "0": nothing fits. */
+export function shareOf(largest: string, percent: number, smallest: string, stepSize: string): string {
+  if (percent === 0) return "0";
+  const part = fromNumber((Number(largest) * percent) / 100, stepSize);
+  const least = isAbove(smallest, largest) ? largest : smallest;
+  return isAbove(least, part) ? least : part;
 }
 
 class Reader {

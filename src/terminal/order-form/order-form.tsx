@@ -24,7 +24,7 @@ import {
 } from "./draft.ts";
 import { BoxSelect, Check, DecimalField, FieldNote } from "./fields.tsx";
 import { built, change, draft, formFieldOf, isSending, marketPrice, refusal, shortfall, submit } from "./form-state.ts";
-import { maxSize, takeShare } from "./largest-order.ts";
+import { maxSize, takenShare, takeShare } from "./largest-order.ts";
 import { LeverageButton } from "./leverage.tsx";
 import { Preview } from "./preview.tsx";
 
@@ -230,7 +230,8 @@ function SizeSlider() {
   const { size, shareQuantity } = draft.value;
   const quantity = Number(shareQuantity) || (each === 0 ? 0 : Number(cleanDecimal(size) ?? 0) / each);
   const most = Number(maxSize.value ?? 0);
-  const percent = most === 0 ? 0 : Math.min(100, (100 * quantity) / most);
+  // One step of a small size is many steps of the slider, which must not stick at it.
+  const percent = takenShare.value ?? (most === 0 ? 0 : Math.min(100, (100 * quantity) / most));
   return (
     <div class="slider">
       <input

@@ -597,3 +597,67 @@ test("a whole trade goes by keyboard alone, and the focus is never lost", option
   assert.notEqual(await page.evaluate("document.activeElement.tagName"), "BODY");
   tab.assertClean();
 });
+
+test(
+  "a small share of a small balance is the smallest order, and where nothing fits the page says why",
+  options,
+  async () => {
+    const available = form().getByText("Available", { exact: true }).locator("xpath=following-sibling::dd");
+    /** Withdraws all but this much. */
+    const keep = async (rest: number): Promise<void> => {
+      const free = Number((await available.textContent())?.replace(/[^0-9.]/g, ""));
+      await region("Account").getByRole("button", { name: "Withdraw" }).click();
+      await dialog()
+        .getByLabel("Amount")
+        .fill((free - rest).toFixed(2));
+      await dialog().getByRole("button", { name: "Withdraw" }).click();
+      await hides(dialog());
+      await shows(available.and(page.getByText(`${rest.toFixed(2)} USDC`, { exact: true })));
+    };
+    const share = (percent: number): Promise<void> =>
+      form()
+        .getByRole("button", { name: `${percent}%`, exact: true })
+        .click();
+    const hasSize = (size: string): Promise<unknown> =>
+      until(`the size ${size}`, async () => (await field("Size").inputValue()) === size);
+    await resetForm();
+    await chooseType("Market");
+    await form()
+      .getByRole("button", { name: /^Leverage/ })
+      .click();
+    await dialog().getByRole("textbox").fill("20");
+    await page.keyboard.press("Enter");
+    await hides(dialog());
+    // At 20×, two steps and a part of the third.
+    await keep(8);
+    await share(100);
+    await hasSize("0.002");
+    await share(25);
+    await hasSize("0.001");
+    await shows(form().getByRole("button", { name: "Buy 0.001 BTC", disabled: false }));
+    await field("Unit of the size").selectOption("USDC");
+    await share(25);
+    await shows(form().getByRole("button", { name: "Buy 0.001 BTC", disabled: false }));
+    await field("Unit of the size").selectOption("BTC");
+    // The keyboard does not stick where a step of the slider is less than one of the size.
+    const slider = form().getByRole("slider", { name: "Part of the largest order" });
+    await slider.press("Home");
+    for (const percent of [1, 2, 3]) {
+      await slider.press("ArrowRight");
+      await until(`${percent} %`, async () => (await slider.getAttribute("aria-valuetext")) === `${percent} %`);
+    }
+    await hasSize("0.001");
+    await slider.press("Home");
+    await hasSize("");
+
+    await keep(1);
+    await share(25);
+    const why = /^Not enough free margin: 3\.\d\d USDC is needed, and 1\.00 USDC is free\.$/;
+    await shows(form().getByRole("status").getByText(why));
+    assert.equal(await field("Size").inputValue(), "");
+    // It goes with the next input.
+    await field("Size").fill("0.001");
+    await hides(form().getByRole("status").getByText(why));
+    tab.assertClean();
+  },
+);
