@@ -3,7 +3,15 @@ import { test } from "node:test";
 import { groupLevels, groupSteps } from "../../src/terminal/book/levels.ts";
 import { perSecond, readingOf } from "../../src/terminal/operator/metrics.ts";
 import { toCsv } from "../../src/terminal/tables/csv.ts";
-import { cleanDecimal, fromNumber, fromUnits, isMultiple, toStep, toUnits } from "../../src/terminal/text/decimal.ts";
+import {
+  cleanDecimal,
+  fromNumber,
+  fromUnits,
+  isMultiple,
+  sum,
+  toStep,
+  toUnits,
+} from "../../src/terminal/text/decimal.ts";
 
 test("a typed number becomes a decimal of the API, or none", () => {
   const rows: [typed: string, decimal: string | null][] = [
@@ -31,6 +39,12 @@ test("multiples of a step are found without a rounding error", () => {
   assert.equal(toStep("7", "5", "NEAREST"), "5");
   assert.equal(toStep("7.5", "5", "NEAREST"), "10");
   assert.equal(fromUnits(toUnits("-12.340", 3), 3), "-12.34");
+});
+
+test("a sum is exact", () => {
+  assert.equal(sum([]), "0");
+  assert.equal(sum(["0.1", "0.2", "10"]), "10.3");
+  assert.equal(sum(["123456789012.1", "0.000001"]), "123456789012.100001");
 });
 
 test("a calculated number is cut to the step, and nonsense is nothing", () => {

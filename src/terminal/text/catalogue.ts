@@ -536,6 +536,11 @@ export const text = {
   protectTitle: (symbol: string) => `Protect ${symbol}`,
   protectHint:
     "Each closes the whole position at market when the mark price gets there. Leave a field empty to remove it.",
+  partsCoverAll: (name: string, count: number, quantity: string, size: string) =>
+    count === 1
+      ? `${name}: 1 order for ${quantity} of ${size} stays open, and closes the position if it triggers first.`
+      : `${name}: ${count} orders for ${quantity} of ${size} stay open, and close the position if they trigger first.`,
+  cancelParts: (count: number) => (count === 1 ? "Cancel it" : "Cancel them"),
   none: "None",
   noExit: "–",
   exitOfPart: (price: string, quantity: string) => `${price} for ${quantity}`,

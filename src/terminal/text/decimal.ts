@@ -66,4 +66,13 @@ export function fromNumber(value: number, step: string, rounding: Rounding = "DO
   return toStep(value.toFixed(Math.min(20, decimalsOf(step) + 2)), step, rounding);
 }
 
+/** Of values that are not negative. */
+export function sum(values: readonly string[]): string {
+  const decimals = Math.max(0, ...values.map(decimalsOf));
+  return fromUnits(
+    values.reduce((total, value) => total + toUnits(value, decimals), 0n),
+    decimals,
+  );
+}
+
 export const times = (value: string, factor: number, step: string): string => fromNumber(Number(value) * factor, step);

@@ -92,3 +92,66 @@ test("a position shows exits that an order brought, and its dialog removes and r
   await alice.cancelAll();
   tab.assertClean();
 });
+
+test(
+  "an exit of the whole position says which exits of parts would close it first, and replaces them",
+  options,
+  async () => {
+    const part = async (
+      type: "STOP_MARKET" | "TAKE_PROFIT_MARKET",
+      quantity: string,
+      triggerPrice: string,
+    ): Promise<string> => {
+      const order = { symbol: "BTC-PERP", side: "SELL", reduceOnly: true, type, quantity, triggerPrice } as const;
+      return (await alice.place(order)).orderId;
+    };
+    assert.equal((await alice.position())?.size, "0.1");
+    const stops = [await part("STOP_MARKET", "0.06", "61000"), await part("STOP_MARKET", "0.04", "60500")];
+    const target = await part("TAKE_PROFIT_MARKET", "0.06", "70000");
+    await openTable("Positions");
+    await shows(position().getByRole("cell", { name: /^70,000\.0 for 0\.06 .* \+1$/ }));
+    const protect = page.getByRole("dialog", { name: "Protect BTC-PERP" });
+    const open = (): Promise<void> => position().getByRole("button", { name: "TP / SL BTC-PERP" }).click();
+    const confirm = (): Promise<void> => protect.getByRole("button", { name: "Confirm" }).click();
+    const stopsStay = protect.getByText(/^Stop loss: 2 orders for 0\.1 of 0\.1 BTC stay open, and close /);
+    const whole = async (): Promise<string[]> =>
+      (await alice.openOrders()).data.flatMap(({ closePosition, triggerPrice }) =>
+        closePosition ? [String(triggerPrice)] : [],
+      );
+    const ids = async (): Promise<string[]> =>
+      (await alice.openOrders()).data.flatMap(({ closePosition, orderId }) => (closePosition ? [] : [orderId])).sort();
+
+    await open();
+    await protect.getByLabel("Take profit at").fill("71000");
+    await protect.getByLabel("Stop loss at").fill("59000");
+    await shows(stopsStay);
+    // A target for a part leaves something to the one of the whole.
+    await hides(protect.getByText(/^Take profit: /));
+    assert.deepEqual(await tab.axe(), []);
+    await protect.getByLabel("Stop loss at").fill("");
+    await hides(stopsStay);
+    await protect.getByLabel("Stop loss at").fill("59000");
+    await confirm();
+    await hides(dialog());
+    assert.deepEqual((await whole()).sort(), ["59000", "71000"]);
+    assert.deepEqual(await ids(), [...stops, target].sort());
+
+    await open();
+    await shows(stopsStay);
+    await protect.getByRole("checkbox", { name: "Cancel them Stop loss" }).check();
+    await protect.getByLabel("Stop loss at").fill("70000");
+    await confirm();
+    // The new one is refused: the others still protect the position.
+    await shows(protect.getByText(/trigger/i));
+    assert.deepEqual(await ids(), [...stops, target].sort());
+    await protect.getByLabel("Stop loss at").fill("59500");
+    await confirm();
+    await hides(dialog());
+    assert.deepEqual((await whole()).sort(), ["59500", "71000"]);
+    assert.deepEqual(await ids(), [target]);
+    await region("Positions and orders").getByRole("tab", { name: "Open orders" }).click();
+    await alice.cancelAll();
+    await shows(page.getByText("No open orders."));
+    tab.assertClean();
+  },
+);
