@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PerpdError } from "../../client/error.ts";
 import type { ApiKeyList, CreatedApiKey } from "../../client/types.ts";
 import { Dialog } from "../dialogs/dialog.tsx";
@@ -7,6 +8,9 @@ import { text } from "../text/catalogue.ts";
 import { dayAndClock, usd, words } from "../text/format.ts";
 import { NewKeyForm } from "./new-key.tsx";
 import { request } from "./requests.ts";
+
+/** The secret of a new key is on the screen, and nowhere else. */
+export const isSecretShown = signal(false);
 
 type Key = ApiKeyList["data"][number];
 
@@ -114,6 +118,13 @@ function limitsOf(key: Key): string {
 function Secret(props: { created: CreatedApiKey; isWarned: boolean; onDone: () => void }) {
   const { created, isWarned, onDone } = props;
   const button = useRef<HTMLButtonElement>(null);
+  // A layout effect: the browser must not paint the secret before.
+  useLayoutEffect(() => {
+    isSecretShown.value = true;
+    return () => {
+      isSecretShown.value = false;
+    };
+  }, []);
   useEffect(() => {
     if (isWarned) button.current?.focus();
   }, [isWarned]);

@@ -403,6 +403,10 @@ test(
   },
 );
 
+/** Whether the browser would close or reload the page without a question. */
+const mayLeave = (): Promise<boolean> =>
+  page.evaluate('dispatchEvent(new Event("beforeunload", { cancelable: true }))');
+
 test("money is withdrawn, and an API key is created and revoked", options, async () => {
   const account = region("Account");
   await account.getByRole("button", { name: "Withdraw" }).click();
@@ -430,7 +434,15 @@ test("money is withdrawn, and an API key is created and revoked", options, async
   await shows(table("Transfers").getByRole("cell", { name: "7.00 USDC", exact: true }));
   await account.getByRole("button", { name: "API keys" }).click();
   await dialog.getByLabel("Name").fill("<b>bot</b>");
+  assert.ok(await mayLeave());
   await dialog.getByRole("button", { name: "Create key" }).click();
+  await shows(dialog.getByText(/The secret is shown only now/));
+  const question = page.waitForEvent("dialog");
+  const reloading = page.reload().catch(() => "stayed");
+  const asked = await question;
+  assert.equal(asked.type(), "beforeunload");
+  await asked.dismiss();
+  assert.equal(await reloading, "stayed");
   await shows(dialog.getByText(/The secret is shown only now/));
   // Markup in a name is text.
   await shows(dialog.getByText("<b>bot</b>", { exact: true }));
@@ -441,6 +453,7 @@ test("money is withdrawn, and an API key is created and revoked", options, async
   await focused(dialog.getByRole("button", { name: "I have saved it" }));
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
+  assert.ok(await mayLeave());
   await account.getByRole("button", { name: "API keys" }).click();
   await dialog.getByRole("button", { name: "Revoke <b>bot</b>" }).click();
   await dialog.getByRole("button", { name: "Revoke now <b>bot</b>" }).click();
