@@ -45,6 +45,8 @@ test("a sum is exact", () => {
   assert.equal(sum([]), "0");
   assert.equal(sum(["0.1", "0.2", "10"]), "10.3");
   assert.equal(sum(["123456789012.1", "0.000001"]), "123456789012.100001");
+  assert.equal(sum(["0.1", "-0.3"]), "-0.2");
+  assert.equal(sum(["-0.1", "0.1"]), "0");
 });
 
 test("a calculated number is cut to the step, and nonsense is nothing", () => {

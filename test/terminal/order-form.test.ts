@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PerpdError } from "../../src/client/error.ts";
-import type { Instrument, Position } from "../../src/client/types.ts";
+import type { DryRunOrder, Instrument, Position } from "../../src/client/types.ts";
 import { quantityToClose } from "../../src/terminal/dialogs/close-quantity.ts";
 import {
   buildOrder,
@@ -12,6 +12,7 @@ import {
   shareOf,
   smallestQuantity,
 } from "../../src/terminal/order-form/draft.ts";
+import { positionIfFilled } from "../../src/terminal/order-form/position-if-filled.ts";
 import { liquidationPriceAt, removableMargin, termsAfter } from "../../src/terminal/state/margin-change.ts";
 import { nearestOf, readDecimal, refusalText } from "../../src/terminal/text/refusals.ts";
 import { ERRORS, type ErrorCode, messageOf } from "../../src/wire/error-codes.ts";
@@ -240,4 +241,34 @@ test("a share of the largest order is an order that the exchange takes, or nothi
   // The market has moved since the exchange was asked.
   assert.equal(shareOf("0.002", 25, "0.003", "0.001"), "0.002");
   assert.equal(shareOf("0", 25, "0.001", "0.001"), "0");
+});
+
+test("the position after a full fill follows from the position, the fills at once and the price of the rest", () => {
+  const tried = (fields: object, size = "0", fills: object[] = [], after = size): DryRunOrder =>
+    ({
+      ...{ side: "BUY", status: "NEW", price: "64000", remainingQuantity: "0.1", reduceOnly: false, fills },
+      ...{ before: { positionSize: size }, after: { positionSize: after } },
+      ...fields,
+    }) as unknown as DryRunOrder;
+  const position = (side: string, size: string) => ({ side, size, entryPrice: "60000" }) as Position;
+  const long = position("LONG", "0.1");
+  const short = position("SHORT", "0.3");
+  assert.deepEqual(positionIfFilled(tried({}), undefined), { size: "0.1", entryPrice: 64_000 });
+  assert.deepEqual(positionIfFilled(tried({ side: "SELL" }), undefined), { size: "-0.1", entryPrice: 64_000 });
+  // It grows, shrinks, closes and turns.
+  assert.deepEqual(positionIfFilled(tried({}, "0.1"), long), { size: "0.2", entryPrice: 62_000 });
+  assert.deepEqual(positionIfFilled(tried({}, "-0.3"), short), { size: "-0.2", entryPrice: 60_000 });
+  assert.deepEqual(positionIfFilled(tried({ side: "SELL" }, "0.1"), long), { size: "0", entryPrice: null });
+  const turned = tried({ side: "SELL", remainingQuantity: "0.3" }, "0.1");
+  assert.deepEqual(positionIfFilled(turned, long), { size: "-0.2", entryPrice: 64_000 });
+  // A part trades at once, at a better price.
+  const part = tried({}, "0", [{ price: "63000", quantity: "0.1" }], "0.1");
+  assert.deepEqual(positionIfFilled(part, undefined), { size: "0.2", entryPrice: 63_500 });
+  // The exchange cuts a reduce-only order to the position.
+  const cut = tried({ side: "SELL", remainingQuantity: "0.3", reduceOnly: true }, "0.1");
+  assert.deepEqual(positionIfFilled(cut, long), { size: "0", entryPrice: null });
+  // It would trade at a price that nobody knows, or the page has another position than the engine.
+  for (const unknown of [{ price: null }, { status: "UNTRIGGERED" }])
+    assert.deepEqual(positionIfFilled(tried(unknown), undefined), { size: "0.1", entryPrice: null });
+  assert.deepEqual(positionIfFilled(tried({}, "0.2"), long), { size: "0.3", entryPrice: null });
 });

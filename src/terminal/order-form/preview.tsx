@@ -1,11 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { isOpen } from "../state/account.ts";
+import { isOpen, positions } from "../state/account.ts";
 import { marginSetting } from "../state/leverage.ts";
-import { instrument, priceDecimals, ticker } from "../state/markets.ts";
+import { instrument, priceDecimals, symbol, ticker } from "../state/markets.ts";
 import { text } from "../text/catalogue.ts";
 import { fixed, percent, price as showPrice, usd } from "../text/format.ts";
 import { isImmediate } from "./draft.ts";
 import { built, draft, notional, preview } from "./form-state.ts";
+import { positionIfFilled } from "./position-if-filled.ts";
 
 /** The effects of the order, by the engine's own dry run. Before an account is signed in, an estimate of value and fee. */
 export function Preview() {
@@ -31,8 +32,12 @@ export function Preview() {
   const bindsMargin = isImmediate(draft.value.kind) && !draft.value.reduceOnly;
   const feeOf = notional.value * Number((isLimit ? chosen?.makerFeeRate : chosen?.takerFeeRate) ?? 0);
   const none = "–";
-  // An order that rests or waits changes the position later: the engine tells how it is until then.
+  // An order that rests or waits changes the position later: the engine tells how the account is until then.
   const isWaiting = tried !== null && isOpen(tried);
+  const position = positions.value.find((each) => each.symbol === symbol.value);
+  const { size = "", entryPrice = null } =
+    tried === null ? {} : isWaiting ? positionIfFilled(tried, position) : { size: tried.after.positionSize };
+  const holding = `${size.replace("-", "−")} ${chosen?.baseAsset ?? ""}`;
   return (
     <dl class="pairs preview" aria-label={text.preview}>
       <Pair label={text.orderValue}>{order === null ? none : `${usd(notional.value)} USDC`}</Pair>
@@ -54,13 +59,13 @@ export function Preview() {
             ? `${usd(tried.marginRequired)} USDC`
             : text.about(`${usd(bindsMargin ? notional.value / setting.leverage : 0)} USDC`)}
       </Pair>
-      <Pair label={isWaiting ? text.liquidationPriceNow : text.liquidationPrice}>
+      <Pair label={isWaiting ? text.liquidationPriceUntilFilled : text.liquidationPrice}>
         {tried?.after.liquidationPrice == null ? none : exactOrAbout(showPrice(tried.after.liquidationPrice, decimals))}
       </Pair>
-      <Pair label={isWaiting ? text.positionNow : text.positionAfter}>
+      <Pair label={isWaiting ? text.positionIfFilled : text.positionAfter}>
         {tried === null
           ? none
-          : exactOrAbout(`${tried.after.positionSize.replace("-", "−")} ${chosen?.baseAsset ?? ""}`)}
+          : exactOrAbout(entryPrice === null ? holding : text.sizeAtEntry(holding, fixed(entryPrice, decimals)))}
       </Pair>
     </dl>
   );

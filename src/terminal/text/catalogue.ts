@@ -312,8 +312,9 @@ export const text = {
   marginRequired: "Margin required",
   liquidationPrice: "Liquidation price",
   positionAfter: "Position after",
-  liquidationPriceNow: "Liquidation price now",
-  positionNow: "Position now",
+  liquidationPriceUntilFilled: "Liquidation price until filled",
+  positionIfFilled: "Position if filled",
+  sizeAtEntry: (size: string, entryPrice: string) => `${size} @ ${entryPrice}`,
   fillsOnly: (filled: string, quantity: string, asset: string) =>
     filled === "0"
       ? `Nothing of ${quantity} ${asset} would fill.`

@@ -66,7 +66,7 @@ export function fromNumber(value: number, step: string, rounding: Rounding = "DO
   return toStep(value.toFixed(Math.min(20, decimalsOf(step) + 2)), step, rounding);
 }
 
-/** Of values that are not negative. */
+/** Exact. A value may be negative. */
 export function sum(values: readonly string[]): string {
   const decimals = Math.max(0, ...values.map(decimalsOf));
   return fromUnits(

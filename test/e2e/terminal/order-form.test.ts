@@ -199,11 +199,20 @@ test("each type of order is placed with each of its options", options, async () 
   tab.assertClean();
 });
 
-test("the preview says what is of now, and how much of an order would fill", options, async () => {
+test("the preview says what follows from a full fill, and how much of an order would fill", options, async () => {
+  const ifFilled = (position: string): Promise<void> =>
+    shows(figure("Position if filled").and(page.getByText(position, { exact: true })));
   await resetForm();
   await fill({ ...LIMIT, Size: "0.02" });
-  await shows(figure("Position now").and(page.getByText("0 BTC", { exact: true })));
-  await shows(figure("Liquidation price now"));
+  await ifFilled("0.02 BTC @ 64,000.0");
+  await shows(figure("Liquidation price until filled"));
+  // A part of it trades at once, and the rest waits.
+  await fill({ Price: "65010", Size: "7" });
+  await ifFilled("7 BTC @ 65,010.0");
+  // Nobody knows the price at which it will trade.
+  await chooseType("Stop market");
+  await fill({ Trigger: "66000", Size: "0.02" });
+  await ifFilled("0.02 BTC");
   await chooseType("Market");
   await fill({ Size: "7" });
   await shows(form().getByText(/^Only [45]\.?\d* of 7 BTC would fill\.$/));
