@@ -81,10 +81,10 @@ export class RelayingRequests extends RequestHandler {
 
   protected override subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
     const others = channels.filter(isPrivate);
-    if (others.length === 0) return super.subscribe(connection, id, channels);
-    if (!this.relay.has(connection)) requirePermission("READ", null);
+    // Without a connection to the leader, the client has not authenticated, and is refused here.
+    if (others.length === 0 || !this.relay.has(connection)) return super.subscribe(connection, id, channels);
     const request = { op: "subscribe", channels: others.map(restate) };
-    if (others.length === channels.length) return this.ask(connection, id, request);
+    if (others.length === channels.length) return this.passOn(connection, id, request);
     const own = channels.filter((channel) => !isPrivate(channel));
     const wanted = this.admitSubscriptions(connection, own);
     this.ask(connection, id, request, (reply) => this.startSubscriptions(connection, id, wanted, reply.channels));
@@ -94,10 +94,17 @@ export class RelayingRequests extends RequestHandler {
     const others = channels.filter(isPrivate);
     if (others.length === 0 || !this.relay.has(connection)) return super.unsubscribe(connection, id, channels);
     const request = { op: "unsubscribe", channels: others.map(restate) };
-    if (others.length === channels.length) return this.ask(connection, id, request);
+    if (others.length === channels.length) return this.passOn(connection, id, request);
     const own = channels.filter((channel) => !isPrivate(channel));
     this.chargeUnsubscription(connection, own);
     this.ask(connection, id, request, (reply) => this.endSubscriptions(connection, id, own, reply.channels));
+  }
+
+  /** For a request of which the leader does all. */
+  private passOn(connection: Connection, id: RequestId, request: object): void {
+    this.ask(connection, id, request);
+    // The leader charges its own limits.
+    connection.uncountMessage();
   }
 
   /** Default of `onReply`: the client gets the leader's reply. */

@@ -117,6 +117,36 @@ test("waiting requests that pay for themselves do not close the connection", asy
   assert.equal(client.closedWith?.code, 1008);
 });
 
+test("requests with private channels only do not count as messages, at a gateway as at the leader", async () => {
+  const limits = () => limited({ requestRate: 10_000, rateBurst: 1000, accountRate: 1000 });
+  const direct = (await open({}, undefined, limits())).connect();
+  direct.say(AUTH);
+  direct.take();
+  const { relay, gateway, client } = await authenticated(limits());
+  for (const each of [direct, client])
+    for (let id = 0; id < 60; id++) each.say({ ...(id % 2 === 0 ? subscribe : unsubscribe)(ORDERS), id });
+  relay.deliver();
+  assert.equal(answers(client).length, 60);
+  assert.equal(answers(direct).length, 60);
+  assert.deepEqual([client.closedWith, direct.closedWith], [null, null]);
+  // Each leaves room for the same number of messages.
+  for (const each of [direct, client]) for (let i = 0; i < 60; i++) each.say({ op: "ping" });
+  const [ofGateway, ofLeader] = [answers(client).length, answers(direct).length];
+  assert.equal(ofGateway, ofLeader);
+  assert.deepEqual([client.closedWith?.code, direct.closedWith?.code], [1008, 1008]);
+
+  // Without an account the address pays, and the answer is the same.
+  const strangers = [(await open({}, undefined, limits())).connect(), gateway.connect()];
+  for (const each of strangers) {
+    for (let id = 0; id < 60; id++) each.say({ ...subscribe(ORDERS), id });
+    assert.deepEqual(
+      answers(each),
+      Array.from({ length: 60 }, (_, id) => [id, "UNAUTHENTICATED"]),
+    );
+    assert.equal(each.closedWith, null);
+  }
+});
+
 test("an unsubscription that cannot be paid is refused before the leader gets its part", async () => {
   const { relay, client } = await authenticated(limited());
   client.say({ ...subscribe(ORDERS, TRADES), id: 1 });
