@@ -14,6 +14,11 @@ const TICKER_PACES_MS = [100, 250, 500, 1000] as const;
 export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;
+/**
+ * Longer than each that the exchange issues or expects. A gateway writes the request anew with an id of its own, which must
+ * not make it longer than the longest message.
+ */
+const MAX_CREDENTIAL_LENGTH = 256;
 
 const TickerPace = Type.Optional(
   Type.Enum(TICKER_PACES_MS, {
@@ -40,13 +45,16 @@ const CancelOnDisconnect = Type.Optional(
   }),
 );
 export const TokenAuthRequest = request(["auth"], {
-  token: Type.String({ description: "Token of a session." }),
+  token: Type.String({ maxLength: MAX_CREDENTIAL_LENGTH, description: "Token of a session." }),
   cancelOnDisconnect: CancelOnDisconnect,
 });
 export const KeyAuthRequest = request(["auth"], {
-  apiKey: Type.String(),
+  apiKey: Type.String({ maxLength: MAX_CREDENTIAL_LENGTH }),
   timestamp: Time("When the request was signed."),
-  signature: Type.String({ description: 'Hex HMAC-SHA256(secret, timestamp + "GET" + "/v1/ws").' }),
+  signature: Type.String({
+    maxLength: MAX_CREDENTIAL_LENGTH,
+    description: 'Hex HMAC-SHA256(secret, timestamp + "GET" + "/v1/ws").',
+  }),
   cancelOnDisconnect: CancelOnDisconnect,
 });
 /** The params are checked against the schema of the op in TRADING_PARAMS as well. */

@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { Fill, KlineList, NewOrder, OrderBook, Page, PublicTrade } from "../../../src/client/types.ts";
+import { MAX_BODY_BYTES } from "../../../src/wire/errors/gateway-errors.ts";
 import { sendRaw } from "../../front/support/raw.ts";
 import { Api } from "../support/api.ts";
 import { Follower } from "../support/follower.ts";
@@ -214,14 +215,17 @@ test("hostile messages at a gateway are refused as by the leader, and harm no on
     ];
     texts.push('{"op":"auth","token":7}', '{"op":"subscribe","channels":[{"channel":"trades","symbol":"X-PERP"}]}');
     texts.push('{"op":"unsubscribe","id":{},"channels":[{"channel":"orders"}]}', '{"id":1,"id":2}');
+    // The longest message: a gateway that wrote it in its own words would make it too long for the leader.
+    for (const auth of ['{"op":"auth","token":"', '{"op":"auth","timestamp":1,"signature":"a","apiKey":"'])
+      texts.push(`${auth}${"x".repeat(MAX_BODY_BYTES - auth.length - 2)}"}`);
     for (const text of texts) {
       const from = socket.messages.length;
       socket.send(text);
-      refusals.push((await socket.find(`the refusal of ${text}`, ({ op }) => op === "error", from)).code);
+      refusals.push((await socket.find(`the refusal of ${text.slice(0, 99)}`, ({ op }) => op === "error", from)).code);
     }
     assert.deepEqual(refusals, [
       ...["BAD_JSON", "BAD_TYPE", "UNKNOWN_OP", "BAD_TYPE", "BAD_VALUE", "BAD_JSON"],
-      ...["BAD_TYPE", "UNKNOWN_SYMBOL", "BAD_VALUE", "DUPLICATE_FIELD"],
+      ...["BAD_TYPE", "UNKNOWN_SYMBOL", "BAD_VALUE", "DUPLICATE_FIELD", "BAD_VALUE", "BAD_VALUE"],
     ]);
     socket.send(Buffer.from([1, 2, 3]));
     assert.deepEqual(await socket.closed, { code: 1003, reason: "TEXT_ONLY" });
