@@ -18,7 +18,7 @@ function add({ size, entryPrice }: Holding, quantity: string, price: number | nu
   const next = sum([size, quantity]);
   if (Number(next) === 0) return { size: next, entryPrice: null };
   if (Number(size) === 0 || isOpposite(size, next)) return { size: next, entryPrice: price };
-  // What reduces a position leaves its entry.
+  // A reduction leaves the entry of the rest.
   if (isOpposite(size, quantity)) return { size: next, entryPrice };
   const isKnown = entryPrice !== null && price !== null;
   const value = isKnown ? Number(size) * entryPrice + Number(quantity) * price : null;
