@@ -3,7 +3,8 @@ import { UnknownOutcomeError } from "./stream.ts";
 
 /** No answer within this time: the outcome is unknown. */
 export const REQUEST_TIMEOUT_MS = 1000;
-const WRONG_LAST_SEQUENCE = 10071;
+/** Of JetStream's errors. */
+export const WRONG_LAST_SEQUENCE = 10071;
 
 /** Rejects with UnknownOutcomeError, which names `what`, if the server does not answer as it should. */
 export async function answered<T>(what: string, call: Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type JetStreamApiError, jetstream, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
+import { type JetStreamApiError, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
 import {
   type Authenticator,
   ConnectionError,
@@ -11,8 +11,9 @@ import {
   type Subscription,
 } from "@nats-io/transport-node";
 import type { ReplicationConfig } from "../config/replication.ts";
+import { Appender } from "./appender.ts";
 import { type Batch, headerOf, type PlacedBatch, parseBatch, StreamFault } from "./batch.ts";
-import { answered, falseIfOther, REQUEST_TIMEOUT_MS } from "./nats-answers.ts";
+import { answered, REQUEST_TIMEOUT_MS } from "./nats-answers.ts";
 import { bucketOf, NatsLease } from "./nats-lease.ts";
 import { isAwaitingPeers, isSilence, requireSync } from "./server-sync.ts";
 import { type BatchStream, type LeaseStore, type StandbyNote, UnknownOutcomeError } from "./stream.ts";
@@ -275,7 +276,7 @@ class NatsStream implements BatchStream {
   readonly maxBytes: number;
   private readonly connection: NatsConnection;
   private readonly manager: Manager;
-  private readonly client: ReturnType<typeof jetstream>;
+  private appender: Appender | null = null;
   private readonly name: string;
   private readonly what: string;
   private readonly subject: string;
@@ -291,7 +292,6 @@ class NatsStream implements BatchStream {
   private constructor(connection: NatsConnection, manager: Manager, name: string) {
     this.connection = connection;
     this.manager = manager;
-    this.client = jetstream(connection, { timeout: REQUEST_TIMEOUT_MS });
     this.name = name;
     this.what = `the stream ${name}`;
     this.subject = `${name}.log`;
@@ -317,16 +317,8 @@ class NatsStream implements BatchStream {
     this.arrivals = null;
     const message = headers();
     message.set(...headerOf(batch));
-    try {
-      await this.client.publish(this.subject, batch.bytes, {
-        headers: message,
-        expect: { lastSequence: place },
-        timeout: REQUEST_TIMEOUT_MS,
-      });
-      return true;
-    } catch (error) {
-      return falseIfOther(this.what, error);
-    }
+    this.appender ??= new Appender(this.connection, this.subject);
+    return answered(this.what, this.appender.append(batch.bytes, message, place));
   }
 
   wait(timeoutMs: number): Promise<void> {

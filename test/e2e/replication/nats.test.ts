@@ -63,7 +63,7 @@ before(async () => {
     credentialsFile: write("perpd.creds", accounts.credentials({ publish: PUBLISH, subscribe: SUBSCRIBE })),
     tls: { caFile: fileOf("cert"), certFile: fileOf("client-cert"), keyFile: write("client-key", client.key) },
     ...{ mode: "sync", stream: "perpd", replicas: 1, monitors: [nats.monitor], isUnsafe: false },
-    ...{ retentionMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
+    ...{ retentionMs: 0, lingerMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
   };
 });
 after(() => nats?.dispose());
@@ -111,6 +111,18 @@ test("wrong certificates and credentials are refused with what is wrong", option
   await refuses({ credentialsFile: "" }, /Authorization Violation/i);
   await refuses({ credentialsFile: fileOf("missing.creds") }, /missing\.creds/);
   await refuses({ credentialsFile: fileOf("cert") }, wrong);
+});
+
+test("a server that forbids the messages of the log is named with the reason", options, async () => {
+  const publish = PUBLISH.filter((subject) => subject !== "perpd.log");
+  assert.notDeepEqual(publish, PUBLISH);
+  const credentialsFile = write("mute.creds", accounts.credentials({ publish, subscribe: SUBSCRIBE }));
+  const { stream, close } = await openServer({ ...settings, credentialsFile }, "lost");
+  const { last } = await stream.bounds();
+  const message = /^the stream perpd: Permissions Violation for Publish to "perpd.log"$/;
+  await assert.rejects(stream.append(batchOf(9, 9), last), { name: UnknownOutcomeError.name, message });
+  await close();
+  await assert.rejects(stream.append(batchOf(9, 9), last), { name: UnknownOutcomeError.name });
 });
 
 test("streams of another mode, another exchange or another program are refused", options, async () => {
@@ -186,7 +198,7 @@ test("a server that ends the connection before its greeting is no fault, with TL
   const plain: ServerSettings = {
     ...{ servers: [`nats://127.0.0.1:${port}`], credentialsFile: "", tls: null },
     ...{ mode: "sync", stream: "perpd", replicas: 1, monitors: [], isUnsafe: true },
-    ...{ retentionMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
+    ...{ retentionMs: 0, lingerMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
   };
   const silence = {
     name: UnknownOutcomeError.name,
