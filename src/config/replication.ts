@@ -24,6 +24,8 @@ export interface ReplicationConfig {
   readonly isUnsafe: boolean;
   /** Messages of the stream are kept for this long, at least. */
   readonly retentionMs: number;
+  /** How long orders may wait for others of their message. */
+  readonly lingerMs: number;
   /** Where clients reach this process when it leads. */
   readonly url: string;
   /** A hash of the instruments. A standby with others cannot read the log. */
@@ -54,6 +56,7 @@ export function replicationOf(settings: Settings): ReplicationConfig | null {
     monitors: list(settings.replicateMonitors),
     isUnsafe: settings.replicateUnsafe,
     retentionMs: settings.replicateRetentionHours * HOUR_MS,
+    lingerMs: settings.replicateLingerUs / 1e3,
     url: settings.publicUrl === "" ? ownUrl(settings) : parsePublicUrl(settings.publicUrl),
     instruments: createHash("sha256").update(JSON.stringify(settings.instruments)).digest("hex").slice(0, 16),
   };

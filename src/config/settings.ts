@@ -425,6 +425,13 @@ export const SETTINGS = Type.Object(
       maximum: 8760,
       description: "the stream keeps messages for so long at least; a standby that was away longer needs a new backup",
     }),
+    replicateLingerUs: integer({
+      default: 1500,
+      minimum: 0,
+      maximum: 100_000,
+      description:
+        "in mode sync: how long a message to the stream waits, at most, for about as many orders as the last ones had, in us; a busy exchange takes more orders then; one order after the other never waits",
+    }),
     replicateCredentialsFile: string({
       default: "",
       description: "file with the credentials for NATS (.creds); empty = those in the URL, or none",

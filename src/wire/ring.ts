@@ -57,10 +57,10 @@ export class Doorbell {
   }
 }
 
-/** As Doorbell.wait(), for a thread whose event loop must go on. */
-export async function waitForBell(doorbell: Doorbell, timeoutMs: number): Promise<void> {
+/** As Doorbell.wait(), for a thread whose event loop must go on. Without a timeout, which V8 makes a task of the thread each time. */
+export async function waitForBell(doorbell: Doorbell): Promise<void> {
   const words = new Int32Array(doorbell.buffer);
-  const waiting = Atomics.waitAsync(words, 0, 1, timeoutMs);
+  const waiting = Atomics.waitAsync(words, 0, 1);
   if (waiting.async) await waiting.value;
   Atomics.store(words, 0, 0);
 }

@@ -389,6 +389,7 @@ export class Host extends EngineClient {
               writtenDoorbell: this.replicas.writtenDoorbell.buffer,
               replicatedDoorbell: this.replicas.replicatedDoorbell.buffer,
               isSync: config.replication.mode === "sync",
+              lingerMs: config.replication.lingerMs,
             },
     });
     this.journal = thread;

@@ -2,6 +2,7 @@ import { type LogTruncation, openLog } from "../../store/log/log.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { Control, RUNNING, STOP_JOURNAL } from "./control.ts";
 import { Journal, type LeaderSide, type Replicas } from "./journal.ts";
+import { Linger } from "./linger.ts";
 import type { ThreadTask } from "./thread-task.ts";
 
 export interface JournalTask extends ThreadTask {
@@ -28,6 +29,8 @@ export interface JournalReplication {
   replicatedDoorbell: SharedArrayBuffer;
   /** Whether each transaction must be in the stream before it counts. */
   isSync: boolean;
+  /** How long a batch may wait for more in mode `sync`. */
+  lingerMs: number;
 }
 /** Posted by the journal thread when it is ready. */
 export interface JournalReady {
@@ -52,6 +55,7 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Doorbell(task.storeDoorbell)),
     clock: Date.now,
     replicas: task.replication === null ? null : replicasOf(task.replication, control),
+    linger: task.replication?.isSync ? lingerOf(task.replication) : null,
   });
   task.port.postMessage({ lastSequence, truncation: log.truncation } satisfies JournalReady);
   journal.run();
@@ -71,6 +75,18 @@ function leaderOf({ input, workerDoorbells }: JournalReplication, control: Contr
   };
 }
 
+const NAP_MS = 0.1;
+
+function lingerOf({ lingerMs }: JournalReplication): Linger {
+  // Nobody rings it: the actor would need as long to wake the journal as for the order.
+  const bell = new Doorbell();
+  const nap = (): void => {
+    bell.prepareSleep();
+    bell.wait(NAP_MS);
+  };
+  return new Linger({ maxMs: lingerMs, clock: () => performance.now(), nap });
+}
+
 /** It looks again at this interval, whatever the replicator says. */
 const REPLICATED_WAIT_MS = 250;
 /** At a stop it looks so often more. */
@@ -82,6 +98,9 @@ function replicasOf(replication: JournalReplication, control: Control): Replicas
   const replicated = new Doorbell(replication.replicatedDoorbell);
   return {
     wake: () => written.wake(),
+    released: () => {
+      if (!isSync) written.wake();
+    },
     await(sequence) {
       let seen = 0;
       for (let looks = 0; isSync && control.replicated < sequence; looks++) {

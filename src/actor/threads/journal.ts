@@ -3,6 +3,7 @@ import { seal } from "../../store/log/log-record.ts";
 import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TRANSACTION, viewOf } from "../../wire/record.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { type Control, STOP_JOURNAL } from "./control.ts";
+import type { Linger } from "./linger.ts";
 import { reserveOrWait } from "./reserve-or-wait.ts";
 
 /** The most that one drain writes, so that latency stays bounded under load. The next drain takes the rest. */
@@ -29,6 +30,8 @@ export interface JournalOptions {
   clock: () => number;
   /** Null: the log is on this machine only. */
   replicas?: Replicas | null;
+  /** Null: a batch never waits for more. */
+  linger?: Linger | null;
 }
 
 /** Another process that leads, and the workers that follow it. */
@@ -52,6 +55,8 @@ export interface Replicas {
    * false if the process stops and they do not answer.
    */
   await(sequence: number): boolean;
+  /** More counts on this machine. */
+  released(): void;
 }
 
 /**
@@ -127,10 +132,16 @@ export class Journal {
   /** One drain of all rings. Returns whether it passed anything on. */
   step(): boolean {
     if (this.leader?.isLeading()) return this.follow(this.leader);
-    const { control, inputs } = this.options;
+    const { control, inputs, linger = null } = this.options;
     const first = control.durable + 1;
-    const next = this.collect(inputs, first);
+    let next = this.collect(inputs, first);
     if (this.collected.length === 0) return false;
+    // Replies alone do not wait.
+    if (next > first)
+      linger?.gather(() => {
+        next = this.collectMore(inputs, next);
+        return next - first;
+      });
     if (next > first && !this.write(first, next - 1)) return false;
     this.release(inputs);
     return true;
@@ -191,7 +202,7 @@ export class Journal {
       return false;
     }
     control.durable = last;
-    replicas?.wake();
+    replicas?.released();
     return true;
   }
 
@@ -216,7 +227,12 @@ export class Journal {
   private collect(inputs: readonly RingConsumer[], first: number): number {
     this.collected.length = 0;
     this.batchBytes = 0;
-    let next = first;
+    return this.collectMore(inputs, first);
+  }
+
+  /** As collect(), behind what was collected before. */
+  private collectMore(inputs: readonly RingConsumer[], from: number): number {
+    let next = from;
     for (let found = true; found && this.batchBytes < MAX_BATCH_BYTES; ) {
       found = false;
       for (let i = 0; i < inputs.length; i++) {

@@ -51,7 +51,8 @@ export type ReplicatorMessage =
   | { readonly deposed: string }
   | { readonly silent: string };
 
-const WAIT_MS = 250;
+/** It looks for more at this interval, whatever the journal says. */
+const LOOK_MS = 250;
 const NOTE_INTERVAL_MS = 1000;
 
 /** Milliseconds of a clock that nobody sets and that all threads share. */
@@ -93,6 +94,8 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
     onSilence,
   });
   const endNotes = exchangeNotes(server, settings, new Control(task.control), post);
+  const bell = new Doorbell(task.doorbell);
+  const looks = setInterval(() => bell.wake(), LOOK_MS);
   let isOver = false;
   try {
     await Promise.all([
@@ -106,6 +109,7 @@ export async function runReplicator(task: ReplicatorTask): Promise<void> {
     post({ deposed: error.message });
   } finally {
     endNotes();
+    clearInterval(looks);
     await server.close();
   }
   port.close();
@@ -216,7 +220,7 @@ class JournalSide implements LocalSide {
   async waitForMore(): Promise<void> {
     const { doorbell } = this;
     doorbell.prepareSleep();
-    if ((this.log?.next ?? 0) > this.publishable() && !this.isClosed) await waitForBell(doorbell, WAIT_MS);
+    if ((this.log?.next ?? 0) > this.publishable() && !this.isClosed) await waitForBell(doorbell);
     doorbell.cancelSleep();
   }
 

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Control, RUNNING, STOP_JOURNAL } from "../../../src/actor/threads/control.ts";
-import { Journal, type LeaderSide } from "../../../src/actor/threads/journal.ts";
+import { Journal, type JournalOptions, type LeaderSide } from "../../../src/actor/threads/journal.ts";
+import { Linger } from "../../../src/actor/threads/linger.ts";
 import { TransactionWriter } from "../../../src/actor/threads/transaction.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LeverageSet } from "../../../src/core/protocol/events.ts";
@@ -29,7 +30,12 @@ class EndingControl extends Control {
 }
 
 /** A journal with this many workers, and the ring to the gateway. */
-function open(t: TestContext, control: Control, workers: number, leader: LeaderSide | null = null) {
+function open(
+  t: TestContext,
+  control: Control,
+  workers: number,
+  { leader = null, linger = null }: Pick<JournalOptions, "leader" | "linger"> = {},
+) {
   const logDir = fs.mkdtempSync(join(tmpdir(), "perpd-journal-"));
   t.after(() => fs.rmSync(logDir, { recursive: true }));
   const inputs = Array.from({ length: workers }, () => allocateRing(RING_BYTES));
@@ -44,16 +50,17 @@ function open(t: TestContext, control: Control, workers: number, leader: LeaderS
     store: new RingProducer(allocateRing(RING_BYTES), new Doorbell()),
     clock: () => 1,
     leader,
+    linger,
   });
   const writers = inputs.map((input) => new RingProducer(input, doorbell));
   return { journal, writers, released: new RingConsumer(front) };
 }
 
-/** Writes a transaction with an event, or one that only replies. `control` gives out the sequence. */
-function push(control: Control, out: RingProducer, requestId: number, hasEvent: boolean, known?: number): number {
+/** Writes a transaction with so many events, or one that only replies. `control` gives out the sequence. */
+function push(control: Control, out: RingProducer, requestId: number, events: number, known?: number): number {
   const transaction = new TransactionWriter(control, MarginTable.allocate(32), out, new Doorbell());
   transaction.begin(1);
-  if (hasEvent) transaction.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
+  for (let i = 0; i < events; i++) transaction.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
   return transaction.push(1, requestId, known);
 }
 
@@ -71,11 +78,11 @@ test("a reply waits for the last sequence that its actor could have known, even 
   const { journal, writers, released } = open(t, control, 2);
   const [answering, atWork] = writers;
   const sequence = control.nextSequence();
-  assert.equal(push(control, answering, 7, false), sequence);
+  assert.equal(push(control, answering, 7, 0), sequence);
   assert.equal(journal.step(), false);
   assert.deepEqual([released.peek(), control.durable], [-1, 0], "the transaction that it depends on is not in the log");
   // Another control gives out the same sequence.
-  assert.equal(push(new Control(), atWork, 8, true), sequence);
+  assert.equal(push(new Control(), atWork, 8, 1), sequence);
   assert.equal(journal.step(), true);
   assert.equal(control.durable, sequence);
   assert.deepEqual(requestsIn(released), [8, 7]);
@@ -94,16 +101,16 @@ test("a transaction of the leader comes after each reply that knows nothing of i
     haveApplied(sequence) {
       assert.equal(sequence, 2);
       // The first worker answers before it has applied the transactions, and again after that. The second one is done first.
-      if (++asked === 1) push(control, writers[1], 3, false, 2);
-      if (asked === 2) push(control, writers[0], 1, false, 0);
-      if (asked === 3) push(control, writers[0], 4, false, 2);
+      if (++asked === 1) push(control, writers[1], 3, 0, 2);
+      if (asked === 2) push(control, writers[0], 1, 0, 0);
+      if (asked === 3) push(control, writers[0], 4, 0, 2);
       return asked >= 3;
     },
   };
-  const { journal, writers, released } = open(t, control, 2, leader);
-  push(control, fromLeader, 20, true);
-  push(control, fromLeader, 21, true);
-  push(control, writers[0], 0, false, 0);
+  const { journal, writers, released } = open(t, control, 2, { leader });
+  push(control, fromLeader, 20, 1);
+  push(control, fromLeader, 21, 1);
+  push(control, writers[0], 0, 0, 0);
   assert.equal(journal.step(), true);
   assert.deepEqual(requestsIn(released), [0, 1, 20, 21]);
   assert.equal(journal.step(), true);
@@ -111,12 +118,52 @@ test("a transaction of the leader comes after each reply that knows nothing of i
   assert.equal(journal.step(), false);
 });
 
+test("a batch that lingers takes what comes meanwhile, in the order of sequences, and replies alone do not linger", (t) => {
+  const control = new Control();
+  let nowMs = 0;
+  const arrivals: (() => void)[] = [];
+  const nap = (): void => {
+    nowMs++;
+    arrivals.shift()?.();
+  };
+  const linger = new Linger({ maxMs: 3, clock: () => nowMs, nap });
+  const { journal, writers, released } = open(t, control, 2, { linger });
+  for (let id = 1; id <= 4; id++) push(control, writers[0], id, 1);
+  assert.equal(journal.step(), true);
+  assert.deepEqual([requestsIn(released), nowMs], [[1, 2, 3, 4], 0]);
+  // Three of four are enough.
+  arrivals.push(
+    () => push(control, writers[1], 6, 1),
+    () => {
+      push(control, writers[0], 7, 1);
+      push(control, writers[0], 8, 0, 7);
+    },
+  );
+  push(control, writers[0], 5, 1);
+  assert.equal(journal.step(), true);
+  assert.deepEqual([requestsIn(released), nowMs, control.durable], [[5, 6, 7, 8], 2, 7]);
+  push(control, writers[1], 9, 0, 7);
+  assert.equal(journal.step(), true);
+  assert.deepEqual([requestsIn(released), nowMs], [[9], 2]);
+});
+
+test("a short record does not wait because longer ones came before", (t) => {
+  const control = new Control();
+  const linger = new Linger({ maxMs: 1, clock: () => 0, nap: () => assert.fail("it waited") });
+  const { journal, writers, released } = open(t, control, 1, { linger });
+  for (const [id, events] of [9, 1, 9, 1].entries()) {
+    push(control, writers[0], id, events);
+    assert.equal(journal.step(), true);
+  }
+  assert.deepEqual(requestsIn(released), [0, 1, 2, 3]);
+});
+
 test("the last records of an actor thread are journaled and released at a stop", (t) => {
   const control = new EndingControl();
   const { journal, writers, released } = open(t, control, 1);
   control.onRead = () => {
     control.onRead = () => {};
-    push(control, writers[0], 0, true);
+    push(control, writers[0], 0, 1);
     assert.equal(control.phase, RUNNING);
     control.phase = STOP_JOURNAL;
   };

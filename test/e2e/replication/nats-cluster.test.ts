@@ -26,7 +26,7 @@ const three: ServerSettings = {
   servers: ports.slice(0, 3).map((port) => `nats://127.0.0.1:${port}`),
   monitors: ports.slice(3, 6).map((port) => `http://127.0.0.1:${port}`),
   ...{ credentialsFile: "", tls: null, mode: "sync", stream: "perpd", replicas: 3, isUnsafe: false },
-  ...{ retentionMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
+  ...{ retentionMs: 0, lingerMs: 0, url: "http://me", instruments: "", exchangeId: EXCHANGE },
 };
 
 after(() => Promise.all(servers.map((server) => server.dispose())));
