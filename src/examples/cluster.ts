@@ -99,6 +99,8 @@ function run(name: string, program: string, args: readonly string[]): ChildProce
     PERPD_REPLICATE: `nats://127.0.0.1:${natsPort}`,
     PERPD_REPLICATE_MONITORS: urlOf(monitorPort),
     PERPD_TRUSTED_PROXIES: "127.0.0.1",
+    // For the NATS server, which shares this machine's processors with all others: see docs/operating/replication.md.
+    GOMAXPROCS: "1",
   };
   // Ctrl-C is for this program: it ends the others in order.
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env, detached: true });

@@ -26,7 +26,10 @@ export async function startNats(): Promise<RunningNats> {
     `jetstream { store_dir: "${join(folder.path, "data")}", sync_interval: always }`,
   ];
   writeFileSync(config, lines.join("\n"));
-  const child = spawnProgram(NATS_SERVER ?? "", ["-c", config, "-l", join(folder.path, "nats.log")]);
+  const child = spawnProgram(NATS_SERVER ?? "", ["-c", config, "-l", join(folder.path, "nats.log")], {
+    // As docs/operating/replication.md says for a machine that it shares.
+    GOMAXPROCS: "1",
+  });
   const monitor = `http://127.0.0.1:${monitorPort}`;
   while (!(await isUp(monitor))) await new Promise((resolve) => setTimeout(resolve, 20));
   const stop = async (): Promise<void> => {
