@@ -13,7 +13,8 @@ export interface LingerOptions {
 /**
  * Lets a batch wait for more where each batch costs much: a message to the stream takes the processor time of ten orders or more.
  * Most clients send their next order when the last one is answered. So about as many orders come soon as came before, and a batch
- * waits for most of them. One order after the other never waits. Kafka's producers call it linger.
+ * waits for most of them. One order after the other never waits; after a burst, two batches may wait for nothing.
+ * Kafka's producers call it linger.
  */
 export class Linger {
   private readonly options: LingerOptions;

@@ -26,7 +26,7 @@ function add({ size, entryPrice }: Holding, quantity: string, price: number | nu
 }
 
 /**
- * `position`: the one that the page has; undefined = none. What rests trades at the price of the order. One that waits for
+ * `position`: the one that the page has; undefined = none. A resting order trades at its price. One that waits for
  * its trigger may trade at a better price.
  */
 export function positionIfFilled(tried: DryRunOrder, position: Position | undefined): Holding {
