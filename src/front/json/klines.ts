@@ -11,10 +11,8 @@ import {
   shortestInterval,
 } from "../../core/market-data/candles.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
-import type { History } from "../../store/history/history.ts";
+import type { CandleHistory } from "../../store/history/history.ts";
 import { badCombination } from "../common/errors.ts";
-
-type CandleHistory = Pick<History, "candles">;
 
 interface KlineQuery {
   limit: number;

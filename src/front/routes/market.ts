@@ -8,6 +8,7 @@ import * as schema from "../../wire/schema/market.ts";
 import * as risk from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { replyFigures } from "../exchange/balance-reader.ts";
+import { CandleCache } from "../exchange/candle-cache.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { listJson } from "../json/json-writers.ts";
@@ -135,6 +136,7 @@ function publicTradesRoute(context: MarketContext, { path, summary, latest, answ
 
 export const klinesRoute = ({ engine, history, symbols }: Context): Route => {
   const reads = new SharedReads<Uint8Array>();
+  const cache = new CandleCache(history, () => engine.historySince);
   return get("/market/klines", {
     access: "PUBLIC",
     summary: "Candles, oldest first: from startTime on, or the latest ones",
@@ -154,10 +156,11 @@ export const klinesRoute = ({ engine, history, symbols }: Context): Route => {
         const time = engine.releasedTime(instrument.id);
         await historyCaughtUp(engine);
         await waitForReadSlotOf(group);
-        const range = findKlines(history, series, { limit, startTime, endTime }, time);
+        const candles = cache.at(time);
+        const range = findKlines(candles, series, { limit, startTime, endTime }, time);
         if (range === null) return Buffer.from(listJson([], null));
         const rows: string[] = [];
-        for (const part of klineParts(history, series, range)) {
+        for (const part of klineParts(candles, series, range)) {
           for (const candle of part) rows.push(klineJson(instrument, series, candle, time));
           if (part.at(-1)?.openTime !== range.last) await waitForReadSlotOf(group);
         }

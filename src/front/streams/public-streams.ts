@@ -5,7 +5,7 @@ import type { TimeMs } from "../../core/base/units.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
 import type { PositionTransferred, Traded } from "../../core/protocol/events.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { History } from "../../store/history/history.ts";
+import type { CandleHistory } from "../../store/history/history.ts";
 import type { MarketData } from "../exchange/market.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES, type SymbolMarket } from "../exchange/symbol-market.ts";
 import { publicTradeJson } from "../json/market-json.ts";
@@ -27,7 +27,7 @@ export interface PublicStreamsOptions {
   readonly engine: Engine;
   /** Must be created first: it applies each transaction before the streams do. */
   readonly market: MarketData;
-  readonly history: Pick<History, "candles">;
+  readonly history: CandleHistory;
   /** Of a process without a history. Default: the candles of `history`. */
   readonly klines?: KlineSource;
   readonly publish: Publish;

@@ -353,6 +353,8 @@ export class History {
   }
 }
 
+export type CandleHistory = Pick<History, "candles">;
+
 /** Whether a row of this instrument and time is one that the query asks for. */
 const isSelected = (query: AccountQuery, instrumentId: number, time: number): boolean =>
   (query.instrumentId === undefined || instrumentId === query.instrumentId) && isWithin(time, query);

@@ -9,7 +9,7 @@ import {
   type PriceType,
 } from "../../../core/market-data/candles.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
-import type { History } from "../../../store/history/history.ts";
+import type { CandleHistory } from "../../../store/history/history.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { klineJson, readKlines } from "../../json/klines.ts";
 import { type OnFailure, type Publish, Stream, type Subscriber } from "../base/stream.ts";
@@ -31,7 +31,7 @@ export const klineHead = ({ symbol }: Instrument, interval: Interval, priceType:
 export class KlineStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly series: CandleSeries;
-  private readonly history: Pick<History, "candles">;
+  private readonly history: CandleHistory;
   private readonly engine: Engine;
   private readonly monotonic: () => number;
   private readonly onFailure: OnFailure;
@@ -52,7 +52,7 @@ export class KlineStream extends Stream {
     market: SymbolMarket,
     priceType: PriceType,
     interval: Interval,
-    history: Pick<History, "candles">,
+    history: CandleHistory,
     engine: Engine,
     publish: Publish,
     monotonic: () => number,
