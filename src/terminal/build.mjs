@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,9 +41,8 @@ const options = {
 
 await rm(OUT, { recursive: true, force: true });
 await mkdir(`${OUT}assets`, { recursive: true });
-const icon = await readFile(`${TOP}src/terminal/app/icon.svg`);
-const iconName = `assets/icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`;
-await save(OUT + iconName, icon);
+// Within the document: a file would be a request more for each page.
+const icon = `data:image/svg+xml,${encodeURIComponent(await readFile(`${TOP}src/terminal/app/icon.svg`, "utf8"))}`;
 for (const [name, page] of Object.entries(PAGES)) {
   // One build for each page: what two pages share would be a file of its own, and a request more for both.
   const { metafile, outputFiles } = await build({ ...options, entryPoints: [page.script] });
@@ -66,7 +64,7 @@ function documentOf({ title, script, reads }, metafile) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="dark light">
 <title>${title}</title>
-<link rel="icon" type="image/svg+xml" href="/${iconName}">
+<link rel="icon" type="image/svg+xml" href="${icon}">
 <link rel="stylesheet" href="${address(output.cssBundle)}">
 ${[...preloads, ...requests, ""].join("\n")}<script type="module" src="${address(path)}"></script>
 </head>

@@ -86,6 +86,7 @@ export class Candles {
   private timer = 0;
   private isClosed = false;
   private isLoading = false;
+  /** The last page was not full: its first candle is the first one of the series. */
   private hasAll = false;
   /** Candles that have begun since the page last forgot some. */
   private addedCount = 0;
@@ -112,8 +113,8 @@ export class Candles {
     try {
       const { data } = await publicClient.klines({ ...this.query(), endTime: first.openTime - 1 });
       const older = data.filter((each) => each.openTime < first.openTime);
-      this.hasAll = older.length === 0;
-      if (this.isClosed || this.hasAll) return;
+      this.hasAll = older.length < PAGE;
+      if (this.isClosed || older.length === 0) return;
       this.all.unshift(...older);
       this.handlers.onLoad(this.all);
     } catch {
@@ -154,7 +155,7 @@ export class Candles {
       if (this.isClosed) return;
       this.all.length = 0;
       this.all.push(...data);
-      this.hasAll = false;
+      this.hasAll = data.length < PAGE;
       this.handlers.onLoad(this.all);
     } catch (error) {
       if (this.isClosed) return;

@@ -11,6 +11,9 @@ import { pause, until } from "../support/wait.ts";
 
 const options = { skip: CHROMIUM === null && "no Chromium is installed: the chart was not tested" };
 
+/** Of a page of the table of candles. */
+const ROWS = 100;
+
 let server: TestServer;
 let browser: Browser;
 let tab: Tab;
@@ -191,6 +194,49 @@ test("candles that could not be read are asked for again, and the chart says why
   await shows(other.page.getByRole("table", { name: /^Candles/ }).getByRole("row"));
   other.assertClean();
   await other.page.close();
+});
+
+test("older candles are asked for until a page is not full", options, async () => {
+  const MINUTE = 60_000;
+  for (const [total, reads] of [
+    [300, 0],
+    [1010, 2],
+  ] as const) {
+    const last = Math.floor(Date.now() / MINUTE) * MINUTE;
+    const first = last - (total - 1) * MINUTE;
+    const candleAt = (openTime: number) => ({
+      ...{ openTime, closeTime: openTime + MINUTE - 1, closed: openTime < last, trades: 1 },
+      ...{ open: "65000.0", high: "65000.0", low: "65000.0", close: "65000.0" },
+      ...{ volume: "1.000", turnover: "65000.00", takerBuyVolume: "1.000", takerBuyTurnover: "65000.00" },
+    });
+    let olderReads = 0;
+    const other = await Tab.open(browser, new URL("/?market=BTC-PERP", server.url).href, {
+      init: async (opened) => {
+        await opened.route("**/v1/market/klines?**", async (route) => {
+          const { searchParams } = new URL(route.request().url());
+          const endTime = searchParams.get("endTime");
+          if (endTime !== null) olderReads++;
+          const end = Math.min(last, endTime === null ? last : Math.floor(Number(endTime) / MINUTE) * MINUTE);
+          const from = Math.max(first, end - (Number(searchParams.get("limit")) - 1) * MINUTE);
+          const count = Math.max(0, (end - from) / MINUTE + 1);
+          const data = Array.from({ length: count }, (_, i) => candleAt(from + i * MINUTE));
+          await route.fulfill({ json: { data, nextCursor: null } });
+        });
+      },
+    });
+    await other.page.getByRole("button", { name: "Table", exact: true }).click();
+    const rows = other.page.getByRole("table", { name: /^Candles/ }).getByRole("row");
+    await shows(rows);
+    assert.equal(olderReads, 0, "the chart shows the newest ones");
+    const older = other.page.getByRole("button", { name: "Older candles" });
+    for (let presses = 0; presses < total / ROWS + 2; presses++) {
+      await older.click();
+      await pause(50);
+    }
+    assert.equal(olderReads, reads);
+    other.assertClean();
+    await other.page.close();
+  }
 });
 
 test("a price of the chart fills the order form, and sends nothing", options, async () => {

@@ -21,7 +21,7 @@ const POLICY =
 
 /** Its name has a hash of its content, so it is kept for ever, in each encoding. */
 async function checkAsset(url: string): Promise<void> {
-  assert.match(url, /-[A-Za-z0-9]{8}\.(js|css|svg)$/);
+  assert.match(url, /-[A-Za-z0-9]{8}\.(js|css)$/);
   const texts: string[] = [];
   for (const [accepted, encoding] of [
     ["identity", null],
