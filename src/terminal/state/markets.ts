@@ -70,10 +70,9 @@ export async function openMarkets(): Promise<void> {
   if (found === undefined) unknownMarket.value = asked;
   symbol.value = found ?? names[0] ?? "";
   document.title = `perpd · ${symbol.value}`;
-  const channels = names.map((name) => ({ channel: "ticker", symbol: name, updateMs: 250 }) as const);
-  new Feed(publicClient, [{ channel: "symbols" }, ...channels], (message) => {
-    if (message.channel === "ticker") {
-      newestTickers.set(message.symbol, message.data);
+  new Feed(publicClient, [{ channel: "symbols" }, { channel: "tickers", updateMs: 250 }], (message) => {
+    if (message.channel === "tickers") {
+      for (const each of message.data) newestTickers.set(each.symbol, each);
       paintNext(showTickers, MARKET_PACE_MS);
     }
     if (message.channel === "symbols") mergeInstruments(message.data);

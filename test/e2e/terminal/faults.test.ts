@@ -218,7 +218,7 @@ test("a lost message and a damaged one of the book are repaired, and the page co
   // What is no JSON at all ends the connection, and the page makes another one.
   faults = 0;
   proxy.toPage = (message) =>
-    message.startsWith('{"channel":"ticker"') && faults++ === 0 ? message.slice(0, 9) : message;
+    message.startsWith('{"channel":"tickers"') && faults++ === 0 ? message.slice(0, 9) : message;
   await maker.sell("0.5", "65009");
   await until("a broken message", () => faults > 0);
   await shows(book(page).getByRole("button", { name: /^Ask 65,009\.0/ }));
