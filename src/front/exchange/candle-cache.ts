@@ -1,6 +1,6 @@
 import type { TimeMs } from "../../core/base/units.ts";
 import { type Candle, type CandleSeries, closeTimeOf, openTimeOf } from "../../core/market-data/candles.ts";
-import { PRUNED_INTERVALS } from "../../store/history/candle-fold.ts";
+import { candlesKeptSince } from "../../store/history/candle-fold.ts";
 import type { CandleHistory, CandleQuery } from "../../store/history/history.ts";
 
 /** Least recently read ones are forgotten. A full cache takes some 20 MB. */
@@ -9,7 +9,7 @@ const MAX_SERIES = 32;
 const MAX_CANDLES = 2000;
 
 /** All candles of a series that open from `from` to `through`, oldest first. Their intervals have ended: they never change. */
-interface Held {
+interface CandleRange {
   from: TimeMs;
   through: TimeMs;
   candles: Candle[];
@@ -23,7 +23,7 @@ export class CandleCache {
   private readonly history: CandleHistory;
   private readonly keptSince: () => TimeMs;
   /** By series, in the order of the last use. */
-  private readonly held = new Map<string, Held>();
+  private readonly ranges = new Map<string, CandleRange>();
 
   /** `keptSince`: since when short candles are kept; 0 = from the beginning. */
   constructor(history: CandleHistory, keptSince: () => TimeMs) {
@@ -36,90 +36,90 @@ export class CandleCache {
     return {
       candles: (series, query) =>
         query.startTime === undefined
-          ? this.latest(series, query)
-          : this.from(series, Math.max(query.startTime, this.since(series)), query, time),
+          ? this.readLatest(series, query)
+          : this.readFrom(series, Math.max(query.startTime, this.since(series)), query, time),
     };
   }
 
-  private latest(series: CandleSeries, query: CandleQuery): Candle[] {
+  private readLatest(series: CandleSeries, query: CandleQuery): Candle[] {
     const { limit, endTime = Number.MAX_SAFE_INTEGER } = query;
-    const held = this.heldOf(series);
-    if (held === undefined || endTime < held.from || endTime > closeTimeOf(series.interval, held.through))
+    const range = this.rangeOf(series);
+    if (range === undefined || endTime < range.from || endTime > closeTimeOf(series.interval, range.through))
       return this.history.candles(series, query);
-    const end = indexAfter(held.candles, endTime);
-    return end < limit ? this.history.candles(series, query) : held.candles.slice(end - limit, end);
+    const end = indexAfter(range.candles, endTime);
+    return end < limit ? this.history.candles(series, query) : range.candles.slice(end - limit, end);
   }
 
-  private from(series: CandleSeries, startTime: TimeMs, query: CandleQuery, time: TimeMs): Candle[] {
+  private readFrom(series: CandleSeries, startTime: TimeMs, query: CandleQuery, time: TimeMs): Candle[] {
     const { limit, endTime = Number.MAX_SAFE_INTEGER } = query;
-    const held = this.heldOf(series);
-    if (held === undefined || startTime < held.from || startTime > closeTimeOf(series.interval, held.through) + 1)
-      return this.read(series, { ...query, startTime }, time);
-    const begin = indexAfter(held.candles, startTime - 1);
-    const known = held.candles.slice(begin, Math.min(begin + limit, indexAfter(held.candles, endTime)));
-    const next = closeTimeOf(series.interval, held.through) + 1;
+    const range = this.rangeOf(series);
+    if (range === undefined || startTime < range.from || startTime > closeTimeOf(series.interval, range.through) + 1)
+      return this.readHistory(series, { ...query, startTime }, time);
+    const begin = indexAfter(range.candles, startTime - 1);
+    const known = range.candles.slice(begin, Math.min(begin + limit, indexAfter(range.candles, endTime)));
+    const next = closeTimeOf(series.interval, range.through) + 1;
     if (known.length === limit || endTime < next) return known;
-    return known.concat(this.read(series, { startTime: next, endTime, limit: limit - known.length }, time));
+    return known.concat(this.readHistory(series, { startTime: next, endTime, limit: limit - known.length }, time));
   }
 
-  private read(series: CandleSeries, query: CandleQuery & { startTime: TimeMs }, time: TimeMs): Candle[] {
+  private readHistory(series: CandleSeries, query: CandleQuery & { startTime: TimeMs }, time: TimeMs): Candle[] {
     const candles = this.history.candles(series, query);
     const { limit, startTime: from, endTime = Number.MAX_SAFE_INTEGER } = query;
     const { interval } = series;
     const lastRead = candles.length < limit ? endTime : (candles.at(-1)?.openTime ?? 0);
     const lastClosed = openTimeOf(interval, openTimeOf(interval, time) - 1);
     const through = Math.min(lastClosed, openTimeOf(interval, Math.min(lastRead, time)));
-    if (from <= through) this.hold(series, { from, through, candles: candles.slice(0, indexAfter(candles, through)) });
+    if (from <= through) this.merge(series, { from, through, candles: candles.slice(0, indexAfter(candles, through)) });
     return candles;
   }
 
-  private hold(series: CandleSeries, read: Held): void {
-    const held = this.heldOf(series);
+  private merge(series: CandleSeries, read: CandleRange): void {
+    const range = this.rangeOf(series);
     const { interval } = series;
-    if (held === undefined || read.from > closeTimeOf(interval, held.through) + 1) this.put(series, read);
-    else if (closeTimeOf(interval, read.through) + 1 >= held.from) {
-      const older = read.candles.slice(0, indexAfter(read.candles, held.from - 1));
-      const newer = read.candles.slice(indexAfter(read.candles, held.through));
+    if (range === undefined || read.from > closeTimeOf(interval, range.through) + 1) this.put(series, read);
+    else if (closeTimeOf(interval, read.through) + 1 >= range.from) {
+      const older = read.candles.slice(0, indexAfter(read.candles, range.from - 1));
+      const newer = read.candles.slice(indexAfter(read.candles, range.through));
       this.put(series, {
-        from: Math.min(read.from, held.from),
-        through: Math.max(read.through, held.through),
-        candles: [...older, ...held.candles, ...newer],
+        from: Math.min(read.from, range.from),
+        through: Math.max(read.through, range.through),
+        candles: [...older, ...range.candles, ...newer],
       });
     }
   }
 
-  private put(series: CandleSeries, held: Held): void {
-    forgetBefore(held, held.candles.at(-MAX_CANDLES)?.openTime ?? 0);
-    this.held.set(keyOf(series), held);
-    for (const oldest of this.held.keys()) {
-      if (this.held.size <= MAX_SERIES) break;
-      this.held.delete(oldest);
+  private put(series: CandleSeries, range: CandleRange): void {
+    forgetBefore(range, range.candles.at(-MAX_CANDLES)?.openTime ?? 0);
+    this.ranges.set(keyOf(series), range);
+    for (const oldest of this.ranges.keys()) {
+      if (this.ranges.size <= MAX_SERIES) break;
+      this.ranges.delete(oldest);
     }
   }
 
-  private heldOf(series: CandleSeries): Held | undefined {
+  private rangeOf(series: CandleSeries): CandleRange | undefined {
     const key = keyOf(series);
-    const held = this.held.get(key);
-    if (held === undefined) return undefined;
-    this.held.delete(key);
-    forgetBefore(held, this.since(series));
-    if (held.from > held.through) return undefined;
-    this.held.set(key, held);
-    return held;
+    const range = this.ranges.get(key);
+    if (range === undefined) return undefined;
+    this.ranges.delete(key);
+    forgetBefore(range, this.since(series));
+    if (range.from > range.through) return undefined;
+    this.ranges.set(key, range);
+    return range;
   }
 
   private since({ interval }: CandleSeries): TimeMs {
-    return PRUNED_INTERVALS.includes(interval) ? this.keptSince() : 0;
+    return candlesKeptSince(interval, this.keptSince);
   }
 }
 
 const keyOf = ({ instrumentId, priceType, interval }: CandleSeries): string =>
   `${instrumentId} ${priceType} ${interval}`;
 
-function forgetBefore(held: Held, time: TimeMs): void {
-  if (time <= held.from) return;
-  held.from = time;
-  held.candles.splice(0, indexAfter(held.candles, time - 1));
+function forgetBefore(range: CandleRange, time: TimeMs): void {
+  if (time <= range.from) return;
+  range.from = time;
+  range.candles.splice(0, indexAfter(range.candles, time - 1));
 }
 
 /** The index of the first candle that opens after `time`. */

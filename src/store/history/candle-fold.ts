@@ -1,4 +1,5 @@
 import type { Side } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
 import {
   aggregate,
   applyPrice,
@@ -8,6 +9,7 @@ import {
   flatCandle,
   hasCandles,
   INTERVALS,
+  type Interval,
   openTimeOf,
   PRICE_TYPES,
   type PriceType,
@@ -111,6 +113,10 @@ export class CandleFold {
 
 /** Old ones of these are removed. Ten years of all longer candles are less than a day of these. */
 export const PRUNED_INTERVALS = INTERVALS.slice(0, INTERVALS.indexOf("1h"));
+
+/** Since when candles of the interval are kept. `keptSince`: the same for the history. */
+export const candlesKeptSince = (interval: Interval, keptSince: () => TimeMs): TimeMs =>
+  PRUNED_INTERVALS.includes(interval) ? keptSince() : 0;
 
 /** Keys of trade candles have no price type: they are older than the other types. */
 export const candleKey = ({ instrumentId, priceType, interval }: CandleSeries, openTime: number): Key => [

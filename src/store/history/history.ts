@@ -32,7 +32,7 @@ import {
 } from "../database/pages.ts";
 import type { SeriesQuery, SeriesTable } from "../database/series.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
-import { candleKey, PRUNED_INTERVALS, toCandle } from "./candle-fold.ts";
+import { candleKey, candlesKeptSince, toCandle } from "./candle-fold.ts";
 import { isTextRun, runsOf } from "./client-id-runs.ts";
 import { type Equity, type EquityQuery, readEquityHistory } from "./equity-history.ts";
 import { findOrder } from "./find-order.ts";
@@ -307,7 +307,8 @@ export class History {
     const { limit, startTime, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
     database.refresh();
     const isLatest = startTime === undefined;
-    const from = Math.max(startTime ?? 0, PRUNED_INTERVALS.includes(series.interval) ? database.keptSince() : 0);
+    const keptSince = candlesKeptSince(series.interval, () => database.keptSince());
+    const from = Math.max(startTime ?? 0, keptSince);
     const range = isLatest
       ? { start: candleKey(series, endTime), end: candleKey(series, from - 1), reverse: true }
       : { start: candleKey(series, from), end: candleKey(series, endTime + 1) };
