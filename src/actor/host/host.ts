@@ -16,9 +16,11 @@ import { DISK, type FileIdentity, requireSameFile } from "../../store/files/file
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
 import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
+import { SharedBatch } from "../../wire/shared-batch.ts";
 import type { ReplicationStatus } from "../engine/engine.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
+import { MAX_BATCH_BYTES } from "../threads/journal.ts";
 import type { JournalReady, JournalTask } from "../threads/journal-main.ts";
 import type { LostTransactions, ReplicatorMessage, ReplicatorTask } from "../threads/replicator-main.ts";
 import type { StoreMessage, StoreReady, StoreTask } from "../threads/store-main.ts";
@@ -105,7 +107,12 @@ export class Host extends EngineClient {
   private journal: Thread | null = null;
   private store: Thread | null = null;
   private replicator: Thread | null = null;
-  private readonly replicas: { input: SharedArrayBuffer; replicatedDoorbell: Doorbell; writtenDoorbell: Doorbell };
+  private readonly replicas: {
+    input: SharedArrayBuffer;
+    batch: SharedArrayBuffer | null;
+    replicatedDoorbell: Doorbell;
+    writtenDoorbell: Doorbell;
+  };
   /** Whether this process leads. Without replication nobody else can. */
   leadership: Leadership = { leader: null, epoch: 0 };
   /** The tail of the log that was not in the stream and that the start has cut off, or null. */
@@ -158,6 +165,8 @@ export class Host extends EngineClient {
     }));
     this.replicas = {
       input: allocateRing(config.ringBytes),
+      // The last record of a batch may be as large as a ring allows.
+      batch: config.replication?.mode === "sync" ? SharedBatch.allocate(MAX_BATCH_BYTES + config.ringBytes / 2) : null,
       replicatedDoorbell: new Doorbell(),
       writtenDoorbell: new Doorbell(),
     };
@@ -330,6 +339,7 @@ export class Host extends EngineClient {
       mayBegin: config.role === "leader",
       input: replicas.input,
       journalDoorbell: this.journalDoorbell.buffer,
+      batch: replicas.batch,
       replicatedDoorbell: replicas.replicatedDoorbell.buffer,
     });
     this.replicator = thread;
@@ -386,6 +396,7 @@ export class Host extends EngineClient {
           : {
               input: this.replicas.input,
               workerDoorbells: this.workers.map(({ doorbell }) => doorbell.buffer),
+              batch: this.replicas.batch,
               writtenDoorbell: this.replicas.writtenDoorbell.buffer,
               replicatedDoorbell: this.replicas.replicatedDoorbell.buffer,
               isSync: config.replication.mode === "sync",

@@ -1,3 +1,5 @@
+import { SequenceBell } from "../../wire/sequence-bell.ts";
+
 /** Indexes into the shared counters. Each global counter has a cache line (8 counters) of its own. */
 const LAST_SEQUENCE = 0;
 const DURABLE = 8;
@@ -22,6 +24,8 @@ const RECEIVED_SNAPSHOTS = STORED_SNAPSHOTS + ACTOR_IDS;
 const RECOUNTED = RECEIVED_SNAPSHOTS + ACTOR_IDS;
 const WORKERS = 256;
 const APPLIED = RECOUNTED + WORKERS;
+const GATHERING = APPLIED + WORKERS;
+const COUNTERS = GATHERING + 8;
 
 /** Threads stop in the order in which data flows: actors, then the journal, then the store. */
 export const RUNNING = 0;
@@ -32,11 +36,14 @@ export const STOP_STORE = 3;
 /** Counters that all threads share. They are BigInt64, since sequences pass 2^32. */
 export class Control {
   readonly buffer: SharedArrayBuffer;
+  /** The journal waits on it for transactions of the actors. */
+  readonly gathering: SequenceBell;
   private readonly counters: BigInt64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((APPLIED + WORKERS) * 8)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(COUNTERS * 8)) {
     this.buffer = buffer;
     this.counters = new BigInt64Array(buffer);
+    this.gathering = new SequenceBell(buffer, GATHERING * 8);
   }
 
   /** Takes the next sequence of the log. */

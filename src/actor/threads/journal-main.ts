@@ -1,5 +1,6 @@
 import { type LogTruncation, openLog } from "../../store/log/log.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
+import { SharedBatch } from "../../wire/shared-batch.ts";
 import { Control, RUNNING, STOP_JOURNAL } from "./control.ts";
 import { Journal, type LeaderSide, type Replicas } from "./journal.ts";
 import { Linger } from "./linger.ts";
@@ -23,6 +24,8 @@ export interface JournalReplication {
   input: SharedArrayBuffer;
   /** Tell the workers that more of these are on disk. */
   workerDoorbells: SharedArrayBuffer[];
+  /** The replicator reads what was written last from it; null: from the log's files. */
+  batch: SharedArrayBuffer | null;
   /** Tells the replicator that more was written. */
   writtenDoorbell: SharedArrayBuffer;
   /** Tells the journal that more was replicated. */
@@ -55,7 +58,7 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Doorbell(task.storeDoorbell)),
     clock: Date.now,
     replicas: task.replication === null ? null : replicasOf(task.replication, control),
-    linger: task.replication?.isSync ? lingerOf(task.replication) : null,
+    linger: task.replication?.isSync ? new Linger({ maxMs: task.replication.lingerMs, bell: control.gathering }) : null,
   });
   task.port.postMessage({ lastSequence, truncation: log.truncation } satisfies JournalReady);
   journal.run();
@@ -75,18 +78,6 @@ function leaderOf({ input, workerDoorbells }: JournalReplication, control: Contr
   };
 }
 
-const NAP_MS = 0.1;
-
-function lingerOf({ lingerMs }: JournalReplication): Linger {
-  // Nobody rings it: the actor would need as long to wake the journal as for the order.
-  const bell = new Doorbell();
-  const nap = (): void => {
-    bell.prepareSleep();
-    bell.wait(NAP_MS);
-  };
-  return new Linger({ maxMs: lingerMs, clock: () => performance.now(), nap });
-}
-
 /** It looks again at this interval, whatever the replicator says. */
 const REPLICATED_WAIT_MS = 250;
 /** At a stop it looks so often more. */
@@ -96,7 +87,9 @@ function replicasOf(replication: JournalReplication, control: Control): Replicas
   const { isSync } = replication;
   const written = new Doorbell(replication.writtenDoorbell);
   const replicated = new Doorbell(replication.replicatedDoorbell);
+  const batch = replication.batch === null ? null : new SharedBatch(replication.batch);
   return {
+    hand: (first, last, bytes) => batch?.put(first, last, bytes),
     wake: () => written.wake(),
     released: () => {
       if (!isSync) written.wake();

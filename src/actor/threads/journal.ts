@@ -6,8 +6,11 @@ import { type Control, STOP_JOURNAL } from "./control.ts";
 import type { Linger } from "./linger.ts";
 import { reserveOrWait } from "./reserve-or-wait.ts";
 
-/** The most that one drain writes, so that latency stays bounded under load. The next drain takes the rest. */
-const MAX_BATCH_BYTES = 1024 * 1024;
+/**
+ * The most that one drain writes, so that latency stays bounded under load. The next drain takes the rest. Only the last record
+ * may go beyond it.
+ */
+export const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
 /** An upper bound only: a worker that has applied a transaction of the leader wakes the journal. */
@@ -48,7 +51,9 @@ export interface LeaderSide {
 
 /** The copies of the log on other machines. */
 export interface Replicas {
-  /** More was written to the log's files. */
+  /** This batch was written to the log's files. `control.written` does not count it yet. */
+  hand(first: number, last: number, bytes: Uint8Array): void;
+  /** `control.written` has grown. */
   wake(): void;
   /**
    * Blocks until the copies hold everything through the sequence, if each transaction must be there before it counts. Returns
@@ -138,7 +143,7 @@ export class Journal {
     if (this.collected.length === 0) return false;
     // Replies alone do not wait.
     if (next > first)
-      linger?.gather(() => {
+      linger?.gather(first, () => {
         next = this.collectMore(inputs, next);
         return next - first;
       });
@@ -193,7 +198,9 @@ export class Journal {
   /** Writes the batch to disk, and to the copies if it must be there before it counts. Returns false if it does not count. */
   private write(first: number, last: number): boolean {
     const { log, control, replicas = null } = this.options;
-    log.append(this.batch.subarray(0, this.batchBytes), first, last);
+    const bytes = this.batch.subarray(0, this.batchBytes);
+    log.append(bytes, first, last);
+    replicas?.hand(first, last, bytes);
     control.written = last;
     replicas?.wake();
     log.sync();

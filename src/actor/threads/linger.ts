@@ -1,13 +1,13 @@
+import type { SequenceBell } from "../../wire/sequence-bell.ts";
+
 /** Of the larger one of the last two batches. The rest may come late, and then all others would wait for it. */
 const SHARE = 0.75;
 
 export interface LingerOptions {
   /** The most that a batch waits. */
   readonly maxMs: number;
-  /** Milliseconds. */
-  readonly clock: () => number;
-  /** Blocks for a small part of a millisecond. */
-  readonly nap: () => void;
+  /** The actors ring it when the awaited transaction has come. */
+  readonly bell: SequenceBell;
 }
 
 /**
@@ -27,17 +27,22 @@ export class Linger {
   }
 
   /**
-   * `collect`: adds what has come to the batch, and returns how many transactions it has. They count, not their bytes: a client
-   * that places and cancels in turn must not wait after each longer record.
+   * `first`: the sequence with which the batch begins. `collect`: adds what has come to the batch, and returns how many
+   * transactions it has. They count, not their bytes: a client that places and cancels in turn must not wait after each longer record.
    */
-  gather(collect: () => number): void {
-    const { maxMs, clock, nap } = this.options;
-    const enough = SHARE * Math.max(this.last, this.before);
-    const untilMs = clock() + maxMs;
+  gather(first: number, collect: () => number): void {
+    const { maxMs, bell } = this.options;
+    const enough = Math.ceil(SHARE * Math.max(this.last, this.before));
     let count = collect();
-    while (count < enough && clock() < untilMs) {
-      nap();
+    if (count < enough && maxMs > 0) {
+      bell.prepareWait(first + enough - 1);
       count = collect();
+      // Once only: a thread that stands still between its sequence and its record must not hold up what all others have written.
+      if (count < enough) {
+        bell.wait(maxMs);
+        count = collect();
+      }
+      bell.cancelWait();
     }
     this.before = this.last;
     this.last = count;

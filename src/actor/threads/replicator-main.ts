@@ -14,6 +14,7 @@ import { logOf } from "../../store/files/data-folder.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
 import { AT_ACTOR_ID, AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
 import { Doorbell, RingProducer, waitForBell } from "../../wire/ring.ts";
+import { SharedBatch } from "../../wire/shared-batch.ts";
 import { Control, STOP_ACTORS, STOP_STORE } from "./control.ts";
 import type { ThreadTask } from "./thread-task.ts";
 
@@ -28,6 +29,11 @@ export interface ReplicatorTask extends ThreadTask {
   /** The ring to the journal. */
   input: SharedArrayBuffer;
   journalDoorbell: SharedArrayBuffer;
+  /**
+   * In mode `sync`: the batch that the journal has written last. Until the stream has it the journal writes no other one. Null in
+   * mode `async`, where the journal goes on.
+   */
+  batch: SharedArrayBuffer | null;
   /** The journal waits on it for `control.replicated`. */
   replicatedDoorbell: SharedArrayBuffer;
 }
@@ -143,7 +149,10 @@ class JournalSide implements LocalSide {
   private readonly doorbell: Doorbell;
   private readonly replicatedDoorbell: Doorbell;
   private readonly actorIds: readonly number[];
+  private readonly batch: SharedBatch | null;
   private log: LocalLog | null = null;
+  /** The sequence of the next record to read. */
+  private next = 1;
 
   constructor(task: ReplicatorTask, streamedThrough: number) {
     this.control = new Control(task.control);
@@ -151,6 +160,7 @@ class JournalSide implements LocalSide {
     this.actorIds = task.actorIds;
     this.logDir = logOf(task.dataDir);
     this.isSync = task.settings.mode === "sync";
+    this.batch = task.batch === null ? null : new SharedBatch(task.batch);
     this.input = new RingProducer(task.input, new Doorbell(task.journalDoorbell));
     this.doorbell = new Doorbell(task.doorbell);
     this.replicatedDoorbell = new Doorbell(task.replicatedDoorbell);
@@ -178,12 +188,14 @@ class JournalSide implements LocalSide {
   }
 
   readAfter(sequence: number): void {
-    this.log?.close();
-    this.log = new LocalLog(this.logDir, sequence + 1);
+    this.next = sequence + 1;
   }
 
   read(through: number, targetBytes: number): ReturnType<LocalLog["read"]> {
-    return this.log?.read(through, targetBytes) ?? null;
+    if (this.next > through) return null;
+    const records = this.batch?.from(this.next) ?? this.logFrom(this.next).read(through, targetBytes);
+    if (records !== null) this.next = records.last + 1;
+    return records;
   }
 
   async deliver(record: Uint8Array, sequence: number): Promise<void> {
@@ -220,7 +232,7 @@ class JournalSide implements LocalSide {
   async waitForMore(): Promise<void> {
     const { doorbell } = this;
     doorbell.prepareSleep();
-    if ((this.log?.next ?? 0) > this.publishable() && !this.isClosed) await waitForBell(doorbell);
+    if (this.next > this.publishable() && !this.isClosed) await waitForBell(doorbell);
     doorbell.cancelSleep();
   }
 
@@ -234,6 +246,13 @@ class JournalSide implements LocalSide {
 
   get isClosed(): boolean {
     return this.control.phase >= STOP_STORE;
+  }
+
+  private logFrom(sequence: number): LocalLog {
+    if (this.log?.next === sequence) return this.log;
+    this.log?.close();
+    this.log = new LocalLog(this.logDir, sequence);
+    return this.log;
   }
 
   private readLastTime(): number {

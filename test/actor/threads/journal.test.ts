@@ -12,6 +12,7 @@ import { LeverageSet } from "../../../src/core/protocol/events.ts";
 import { openLog } from "../../../src/store/log/log.ts";
 import { AT_REQUEST_ID, AT_SEQUENCE } from "../../../src/wire/record.ts";
 import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { SequenceBell } from "../../../src/wire/sequence-bell.ts";
 import { make } from "../../core/support/exchange.ts";
 
 const RING_BYTES = 1 << 20;
@@ -27,6 +28,31 @@ class EndingControl extends Control {
   override set phase(phase: number) {
     super.phase = phase;
   }
+}
+
+/** It never blocks: while the journal waits, `onWait` runs. */
+class GatheringBell extends SequenceBell {
+  waits = 0;
+  onWait = (): void => {};
+  private readonly shared: SharedArrayBuffer;
+
+  constructor(shared = new SharedArrayBuffer(SequenceBell.BYTES)) {
+    super(shared);
+    this.shared = shared;
+  }
+
+  get isAwaited(): boolean {
+    return new Int32Array(this.shared)[0] === 1;
+  }
+
+  override wait(): void {
+    this.waits++;
+    this.onWait();
+  }
+}
+
+class GatheringControl extends Control {
+  override readonly gathering = new GatheringBell();
 }
 
 /** A journal with this many workers, and the ring to the gateway. */
@@ -119,37 +145,33 @@ test("a transaction of the leader comes after each reply that knows nothing of i
 });
 
 test("a batch that lingers takes what comes meanwhile, in the order of sequences, and replies alone do not linger", (t) => {
-  const control = new Control();
-  let nowMs = 0;
-  const arrivals: (() => void)[] = [];
-  const nap = (): void => {
-    nowMs++;
-    arrivals.shift()?.();
-  };
-  const linger = new Linger({ maxMs: 3, clock: () => nowMs, nap });
-  const { journal, writers, released } = open(t, control, 2, { linger });
+  const control = new GatheringControl();
+  const bell = control.gathering;
+  const { journal, writers, released } = open(t, control, 2, { linger: new Linger({ maxMs: 3, bell }) });
   for (let id = 1; id <= 4; id++) push(control, writers[0], id, 1);
   assert.equal(journal.step(), true);
-  assert.deepEqual([requestsIn(released), nowMs], [[1, 2, 3, 4], 0]);
+  assert.deepEqual([requestsIn(released), bell.waits], [[1, 2, 3, 4], 0]);
   // Three of four are enough.
-  arrivals.push(
-    () => push(control, writers[1], 6, 1),
-    () => {
-      push(control, writers[0], 7, 1);
-      push(control, writers[0], 8, 0, 7);
-    },
-  );
+  bell.onWait = () => {
+    push(control, writers[1], 6, 1);
+    assert.equal(bell.isAwaited, true);
+    push(control, writers[0], 7, 1);
+    assert.equal(bell.isAwaited, false, "the third one ends the wait");
+    push(control, writers[0], 8, 0, 7);
+  };
   push(control, writers[0], 5, 1);
   assert.equal(journal.step(), true);
-  assert.deepEqual([requestsIn(released), nowMs, control.durable], [[5, 6, 7, 8], 2, 7]);
+  assert.deepEqual([requestsIn(released), bell.waits, control.durable], [[5, 6, 7, 8], 1, 7]);
   push(control, writers[1], 9, 0, 7);
   assert.equal(journal.step(), true);
-  assert.deepEqual([requestsIn(released), nowMs], [[9], 2]);
+  assert.deepEqual([requestsIn(released), bell.waits], [[9], 1]);
 });
 
 test("a short record does not wait because longer ones came before", (t) => {
   const control = new Control();
-  const linger = new Linger({ maxMs: 1, clock: () => 0, nap: () => assert.fail("it waited") });
+  const bell = new GatheringBell();
+  bell.onWait = () => assert.fail("it waited");
+  const linger = new Linger({ maxMs: 1, bell });
   const { journal, writers, released } = open(t, control, 1, { linger });
   for (const [id, events] of [9, 1, 9, 1].entries()) {
     push(control, writers[0], id, events);
