@@ -302,10 +302,9 @@ export class Replicator {
   /** As Publisher.publish(), in as many messages as it takes. */
   private async send(publisher: Publisher, batch: Records, epoch: number): Promise<boolean | null> {
     const { settings, stream } = this.options;
-    for (const part of partsOf(
-      { ...batch, exchangeId: settings.exchangeId, epoch, node: this.node },
-      stream.maxBytes,
-    )) {
+    const { first, last, bytes } = batch;
+    const whole = { exchangeId: settings.exchangeId, epoch, node: this.node, first, last, bytes };
+    for (const part of partsOf(whole, stream.maxBytes)) {
       const isThere = await publisher.publish(part);
       if (isThere !== true) return isThere;
     }
