@@ -36,18 +36,22 @@ export class CandleCache {
     return {
       candles: (series, query) =>
         query.startTime === undefined
-          ? this.readLatest(series, query)
+          ? this.readLatest(series, query, time)
           : this.readFrom(series, Math.max(query.startTime, this.since(series)), query, time),
     };
   }
 
-  private readLatest(series: CandleSeries, query: CandleQuery): Candle[] {
+  private readLatest(series: CandleSeries, query: CandleQuery, time: TimeMs): Candle[] {
     const { limit, endTime = Number.MAX_SAFE_INTEGER } = query;
     const range = this.rangeOf(series);
-    if (range === undefined || endTime < range.from || endTime > closeTimeOf(series.interval, range.through))
-      return this.history.candles(series, query);
-    const end = indexAfter(range.candles, endTime);
-    return end < limit ? this.history.candles(series, query) : range.candles.slice(end - limit, end);
+    if (range !== undefined && endTime >= range.from && endTime <= closeTimeOf(series.interval, range.through)) {
+      const end = indexAfter(range.candles, endTime);
+      if (end >= limit || range.from <= this.since(series)) return range.candles.slice(Math.max(0, end - limit), end);
+    }
+    const candles = this.history.candles(series, query);
+    // Nothing is kept before them. A young market is asked for it by each reader.
+    if (candles.length < limit) this.learn(series, candles, 0, endTime, time);
+    return candles;
   }
 
   private readFrom(series: CandleSeries, startTime: TimeMs, query: CandleQuery, time: TimeMs): Candle[] {
@@ -64,13 +68,18 @@ export class CandleCache {
 
   private readHistory(series: CandleSeries, query: CandleQuery & { startTime: TimeMs }, time: TimeMs): Candle[] {
     const candles = this.history.candles(series, query);
-    const { limit, startTime: from, endTime = Number.MAX_SAFE_INTEGER } = query;
-    const { interval } = series;
+    const { limit, startTime, endTime = Number.MAX_SAFE_INTEGER } = query;
     const lastRead = candles.length < limit ? endTime : (candles.at(-1)?.openTime ?? 0);
+    this.learn(series, candles, startTime, lastRead, time);
+    return candles;
+  }
+
+  /** `candles`: all that open from `from` to `lastRead`. Keeps those that are closed. */
+  private learn(series: CandleSeries, candles: Candle[], from: TimeMs, lastRead: TimeMs, time: TimeMs): void {
+    const { interval } = series;
     const lastClosed = openTimeOf(interval, openTimeOf(interval, time) - 1);
     const through = Math.min(lastClosed, openTimeOf(interval, Math.min(lastRead, time)));
     if (from <= through) this.merge(series, { from, through, candles: candles.slice(0, indexAfter(candles, through)) });
-    return candles;
   }
 
   private merge(series: CandleSeries, read: CandleRange): void {

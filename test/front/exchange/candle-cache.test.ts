@@ -9,11 +9,12 @@ const MINUTE = 60_000;
 const MINUTES = { instrumentId: 1, priceType: "LAST", interval: "1m" } as const;
 const HOURS = { ...MINUTES, interval: "1h" } as const;
 
-/** A history that grows, loses its beginning and counts the candles that were read. */
+/** A history that grows, loses its beginning and counts its reads, and the candles that were read. */
 class GrowingHistory {
   readonly rows: Candle[] = [];
   keptSince = 0;
   read = 0;
+  reads = 0;
 
   /** A trade at this time. */
   trade(time: number): void {
@@ -28,6 +29,7 @@ class GrowingHistory {
     const found = this.rows.filter(({ openTime }) => openTime >= since && openTime <= endTime);
     const page = startTime === undefined ? found.slice(-limit) : found.slice(0, limit);
     this.read += page.length;
+    this.reads++;
     return page.map((candle) => ({ ...candle }));
   }
 }
@@ -71,6 +73,23 @@ test("older pages go before those that are held, and pages elsewhere are not hel
   assert.deepEqual(minutes(9, 1, 1), [1]);
   assert.deepEqual(minutes(9, 1, 1), [1]);
   assert.equal(history.read, 2, "2 lies between");
+});
+
+test("a young market is asked once whether it has older candles", () => {
+  const { history, minutes } = open(50, 51, 53);
+  assert.deepEqual(minutes(54.5, undefined, 40, 1), []);
+  assert.deepEqual(minutes(54.5, 41, 54), [50, 51, 53]);
+  history.reads = 0;
+  assert.deepEqual(minutes(54.5, undefined, 41, 1), []);
+  assert.deepEqual(minutes(54.5, undefined, 53, 9), [50, 51, 53]);
+  assert.equal(history.reads, 0);
+  history.trade(54.9 * MINUTE);
+  assert.deepEqual(minutes(55, undefined, 54, 9), [50, 51, 53, 54], "54 was not closed");
+  assert.deepEqual(minutes(55, undefined, 54, 2), [53, 54]);
+  assert.equal(history.reads, 1);
+  history.keptSince = 51 * MINUTE;
+  assert.deepEqual(minutes(55, undefined, 54, 9), [51, 53, 54]);
+  assert.equal(history.reads, 1, "nothing is kept before them");
 });
 
 test("candles that the history no longer keeps are not shown", () => {
