@@ -292,11 +292,13 @@ export class Database {
   /** Returns false if LMDB was told of another state than the latest one: then nothing was written. See requireLatest(). */
   private write(batch: WriteBatch): boolean {
     try {
-      const outcome = this.root.transactionSync(() => {
-        if (this.countCommits() !== this.commits) return ABORT;
-        batch.write();
-        return null;
-      });
+      const outcome = delayingExit(() =>
+        this.root.transactionSync(() => {
+          if (this.countCommits() !== this.commits) return ABORT;
+          batch.write();
+          return null;
+        }),
+      );
       return outcome !== ABORT;
     } catch (error) {
       // LMDB has two places for the latest state. If it was told of one before the last two commits, it reads the latest state, but

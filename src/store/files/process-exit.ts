@@ -25,6 +25,7 @@ function shareState(): Int32Array {
  *
  * process.exit() ends the other threads wherever they are. If lmdb is loaded or opens a database then, it cannot make the JavaScript
  * values that it returns, and aborts the process: the exit code would be that of a crash.
+ * If a thread is within a transaction that writes, lmdb waits for the lock that this thread holds, and the process never ends.
  */
 export function delayingExit<T>(work: () => T): T {
   enter();
