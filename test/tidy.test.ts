@@ -101,7 +101,6 @@ const ATOMICS = [
   "src/core/accounts/liquidation-bids.ts",
   "src/core/accounts/weak-accounts.ts",
   "src/wire/ring.ts",
-  "src/wire/sequence-bell.ts",
   "src/actor/threads/control.ts",
   "src/store/database/client-id-filter.ts",
   "src/store/database/database-probe-main.ts",

@@ -21,9 +21,10 @@ export class Doorbell {
   /** Called instead of Atomics.notify() for the main thread, which cannot block. */
   private readonly notify: (() => void) | null;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8), notify: (() => void) | null = null) {
+  /** `offset`: of its word in the buffer. */
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8), notify: (() => void) | null = null, offset = 0) {
     this.buffer = buffer;
-    this.words = new Int32Array(buffer);
+    this.words = new Int32Array(buffer, offset, 1);
     this.notify = notify;
   }
 
@@ -55,14 +56,13 @@ export class Doorbell {
     Atomics.wait(this.words, 0, 1, timeoutMs);
     Atomics.store(this.words, 0, 0);
   }
-}
 
-/** As Doorbell.wait(), for a thread whose event loop must go on. Without a timeout, which V8 makes a task of the thread each time. */
-export async function waitForBell(doorbell: Doorbell): Promise<void> {
-  const words = new Int32Array(doorbell.buffer);
-  const waiting = Atomics.waitAsync(words, 0, 1);
-  if (waiting.async) await waiting.value;
-  Atomics.store(words, 0, 0);
+  /** As wait(), for a thread whose event loop must go on. Without a timeout, which V8 makes a task of the thread each time. */
+  async waitAsync(): Promise<void> {
+    const waiting = Atomics.waitAsync(this.words, 0, 1);
+    if (waiting.async) await waiting.value;
+    Atomics.store(this.words, 0, 0);
+  }
 }
 
 class RingEnd {

@@ -3,7 +3,10 @@ const LAST = 1;
 const BYTES = 2;
 const HEADER_BYTES = 64;
 
-/** Records of the log, back to back, in shared memory. Another counter tells the reader when it may look, and the writer when to go on. */
+/**
+ * Records of the log, back to back, in shared memory. It orders nothing by itself: an atomic counter tells the reader that a batch is
+ * there, and another one the writer that it may put the next.
+ */
 export class SharedBatch {
   private readonly header: Float64Array;
   private readonly bytes: Uint8Array;

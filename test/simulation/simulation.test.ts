@@ -7,7 +7,7 @@ import { runSimulation } from "./run.ts";
 const seed = takeSeed("simulation.test");
 const RUNS = 12;
 const STEPS = 500;
-/** The rarest one is noticed in one of 30. */
+/** The rarest one is noticed in one of 30 runs. */
 const MUTANT_RUNS = 200;
 
 test("in any order of threads, killed at any point: nothing is lost, doubled, invented or shown too early", async (t) => {

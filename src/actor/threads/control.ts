@@ -24,8 +24,8 @@ const RECEIVED_SNAPSHOTS = STORED_SNAPSHOTS + ACTOR_IDS;
 const RECOUNTED = RECEIVED_SNAPSHOTS + ACTOR_IDS;
 const WORKERS = 256;
 const APPLIED = RECOUNTED + WORKERS;
-const GATHERING = APPLIED + WORKERS;
-const COUNTERS = GATHERING + 8;
+const LINGER_BELL = APPLIED + WORKERS;
+const COUNTERS = LINGER_BELL + 8;
 
 /** Threads stop in the order in which data flows: actors, then the journal, then the store. */
 export const RUNNING = 0;
@@ -36,14 +36,14 @@ export const STOP_STORE = 3;
 /** Counters that all threads share. They are BigInt64, since sequences pass 2^32. */
 export class Control {
   readonly buffer: SharedArrayBuffer;
-  /** The journal waits on it for transactions of the actors. */
-  readonly gathering: SequenceBell;
+  /** The journal waits on it for more transactions of the actors: see linger.ts. */
+  readonly lingerBell: SequenceBell;
   private readonly counters: BigInt64Array;
 
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(COUNTERS * 8)) {
     this.buffer = buffer;
     this.counters = new BigInt64Array(buffer);
-    this.gathering = new SequenceBell(buffer, GATHERING * 8);
+    this.lingerBell = new SequenceBell(buffer, LINGER_BELL * 8);
   }
 
   /** Takes the next sequence of the log. */

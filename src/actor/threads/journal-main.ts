@@ -58,7 +58,9 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Doorbell(task.storeDoorbell)),
     clock: Date.now,
     replicas: task.replication === null ? null : replicasOf(task.replication, control),
-    linger: task.replication?.isSync ? new Linger({ maxMs: task.replication.lingerMs, bell: control.gathering }) : null,
+    linger: task.replication?.isSync
+      ? new Linger({ maxMs: task.replication.lingerMs, bell: control.lingerBell })
+      : null,
   });
   task.port.postMessage({ lastSequence, truncation: log.truncation } satisfies JournalReady);
   journal.run();
@@ -89,7 +91,7 @@ function replicasOf(replication: JournalReplication, control: Control): Replicas
   const replicated = new Doorbell(replication.replicatedDoorbell);
   const batch = replication.batch === null ? null : new SharedBatch(replication.batch);
   return {
-    hand: (first, last, bytes) => batch?.put(first, last, bytes),
+    handOver: (first, last, bytes) => batch?.put(first, last, bytes),
     wake: () => written.wake(),
     released: () => {
       if (!isSync) written.wake();

@@ -52,7 +52,7 @@ export interface LeaderSide {
 /** The copies of the log on other machines. */
 export interface Replicas {
   /** This batch was written to the log's files. `control.written` does not count it yet. */
-  hand(first: number, last: number, bytes: Uint8Array): void;
+  handOver(first: number, last: number, bytes: Uint8Array): void;
   /** `control.written` has grown. */
   wake(): void;
   /**
@@ -200,7 +200,7 @@ export class Journal {
     const { log, control, replicas = null } = this.options;
     const bytes = this.batch.subarray(0, this.batchBytes);
     log.append(bytes, first, last);
-    replicas?.hand(first, last, bytes);
+    replicas?.handOver(first, last, bytes);
     control.written = last;
     replicas?.wake();
     log.sync();

@@ -13,7 +13,7 @@ import { untilAnswered } from "../../replication/until-answered.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
 import { AT_ACTOR_ID, AT_REQUEST_ID, AT_TIME, viewOf } from "../../wire/record.ts";
-import { Doorbell, RingProducer, waitForBell } from "../../wire/ring.ts";
+import { Doorbell, RingProducer } from "../../wire/ring.ts";
 import { SharedBatch } from "../../wire/shared-batch.ts";
 import { Control, STOP_ACTORS, STOP_STORE } from "./control.ts";
 import type { ThreadTask } from "./thread-task.ts";
@@ -232,7 +232,7 @@ class JournalSide implements LocalSide {
   async waitForMore(): Promise<void> {
     const { doorbell } = this;
     doorbell.prepareSleep();
-    if (this.next > this.publishable() && !this.isClosed) await waitForBell(doorbell);
+    if (this.next > this.publishable() && !this.isClosed) await doorbell.waitAsync();
     doorbell.cancelSleep();
   }
 

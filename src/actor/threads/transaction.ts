@@ -117,7 +117,7 @@ export class TransactionWriter implements Transaction {
       this.marginTable.commit();
     } finally {
       out.commit(bytes);
-      if (logBytes > 0) control.gathering.reached(sequence);
+      if (logBytes > 0) control.lingerBell.reached(sequence);
     }
     return sequence;
   }

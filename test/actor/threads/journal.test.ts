@@ -31,7 +31,7 @@ class EndingControl extends Control {
 }
 
 /** It never blocks: while the journal waits, `onWait` runs. */
-class GatheringBell extends SequenceBell {
+class UnblockingBell extends SequenceBell {
   waits = 0;
   onWait = (): void => {};
   private readonly shared: SharedArrayBuffer;
@@ -51,8 +51,8 @@ class GatheringBell extends SequenceBell {
   }
 }
 
-class GatheringControl extends Control {
-  override readonly gathering = new GatheringBell();
+class LingerControl extends Control {
+  override readonly lingerBell = new UnblockingBell();
 }
 
 /** A journal with this many workers, and the ring to the gateway. */
@@ -145,8 +145,8 @@ test("a transaction of the leader comes after each reply that knows nothing of i
 });
 
 test("a batch that lingers takes what comes meanwhile, in the order of sequences, and replies alone do not linger", (t) => {
-  const control = new GatheringControl();
-  const bell = control.gathering;
+  const control = new LingerControl();
+  const bell = control.lingerBell;
   const { journal, writers, released } = open(t, control, 2, { linger: new Linger({ maxMs: 3, bell }) });
   for (let id = 1; id <= 4; id++) push(control, writers[0], id, 1);
   assert.equal(journal.step(), true);
@@ -169,7 +169,7 @@ test("a batch that lingers takes what comes meanwhile, in the order of sequences
 
 test("a short record does not wait because longer ones came before", (t) => {
   const control = new Control();
-  const bell = new GatheringBell();
+  const bell = new UnblockingBell();
   bell.onWait = () => assert.fail("it waited");
   const linger = new Linger({ maxMs: 1, bell });
   const { journal, writers, released } = open(t, control, 1, { linger });
