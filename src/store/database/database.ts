@@ -275,7 +275,7 @@ export class Database {
    */
   commit(batch: WriteBatch): void {
     // Frees the reader slot of a backup that was killed. It would keep old pages from being reused.
-    this.root.readerCheck();
+    delayingExit(() => this.root.readerCheck());
     const commits = this.commits + 1;
     batch.put(this.commitCounts, COMMIT_COUNT_KEY, { type: CommitCountRecord.code, commits });
     try {
@@ -313,11 +313,11 @@ export class Database {
    * A thread that blocks would see old data and keep old pages from being reused.
    */
   refresh(): void {
-    this.root.resetReadTxn();
+    delayingExit(() => this.root.resetReadTxn());
   }
 
   close(): Promise<void> {
-    return this.root.close();
+    return delayingExitUntil(() => this.root.close());
   }
 }
 

@@ -47,8 +47,7 @@ export function findPastIds(database: Database, actorIds: readonly number[]): Pa
   if (index === undefined || index.clientIdGeneration >= 0) return NO_PAST_IDS;
   const through = new Map<number, number>();
   for (const actorId of actorIds) through.set(actorId, lastIndexed(database, actorId));
-  const { entryCount } = database.pastRows.lmdb.getStats() as { entryCount: number };
-  return { through, count: entryCount };
+  return { through, count: database.pastRows.valueCount };
 }
 
 /** The symbol's last order whose client order id the index finds, or one not far before it; 0 = there is none. */

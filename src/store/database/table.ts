@@ -4,6 +4,7 @@ import type { Message } from "../../core/protocol/message-schema.ts";
 import { decodeMessage } from "../../wire/codec.ts";
 import { viewOf } from "../../wire/record.ts";
 import { DatabaseCorruptError } from "../files/genesis.ts";
+import { delayingExit, delayingExitEach } from "../files/process-exit.ts";
 import { Unpacker } from "./packing.ts";
 
 /**
@@ -44,7 +45,8 @@ export interface Range {
   limit?: number;
 }
 
-interface PageCounts {
+interface TableStats {
+  readonly entryCount: number;
   readonly pageSize: number;
   readonly treeBranchPageCount: number;
   readonly treeLeafPageCount: number;
@@ -85,35 +87,51 @@ export class Table {
    * consistent state of the database, whatever is written meanwhile. Throws DatabaseCorruptError for a damaged value.
    */
   eachValue(range: Range, visit: (key: Key, rows: Uint8Array) => boolean): void {
-    for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
+    for (const { key, value } of this.entries(range)) if (!visit(key, this.rowsOf(key, value))) return;
   }
 
   /** The first value of the range, as eachValue() visits it. */
   firstValue(range: Range): { readonly key: Key; readonly rows: Uint8Array } | undefined {
-    for (const { key, value } of this.lmdb.getRange({ ...range, limit: 1 }))
-      return { key, rows: this.rowsOf(key, value) };
+    for (const { key, value } of this.entries({ ...range, limit: 1 })) return { key, rows: this.rowsOf(key, value) };
     return undefined;
   }
 
+  has(key: Key): boolean {
+    return delayingExit(() => this.lmdb.doesExist(key));
+  }
+
   firstKey(range: Range): Key | undefined {
-    const [key] = this.lmdb.getKeys({ ...range, limit: 1 });
+    const [key] = this.keys({ ...range, limit: 1 });
     return key;
   }
 
   /** The keys, one with each step. End it with return() unless it has ended. */
-  *keys(range: Range): Generator<Key, void> {
-    yield* this.lmdb.getKeys(range);
+  keys(range: Range): Generator<Key, void> {
+    return delayingExitEach(this.lmdb.getKeys(range));
   }
 
   /** Of the pages that are in use, without those of deleted values. */
   usedBytes(): number {
-    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = this.lmdb.getStats() as PageCounts;
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = this.stats();
     return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+  }
+
+  /** How many values LMDB has noted. */
+  get valueCount(): number {
+    return this.stats().entryCount;
+  }
+
+  private stats(): TableStats {
+    return delayingExit(() => this.lmdb.getStats() as TableStats);
+  }
+
+  private entries(range: Range): Iterable<{ key: Key; value: Uint8Array }> {
+    return delayingExitEach(this.lmdb.getRange(range));
   }
 
   /** As eachValue(), one value with each step. End it with return() unless it has ended. */
   *values(range: Range): Generator<{ key: Key; rows: Uint8Array }> {
-    for (const { key, value } of this.lmdb.getRange(range)) yield { key, rows: this.rowsOf(key, value) };
+    for (const { key, value } of this.entries(range)) yield { key, rows: this.rowsOf(key, value) };
   }
 
   /**
@@ -147,7 +165,7 @@ export class Table {
         throw this.corrupt(key, `out of order, after ${JSON.stringify(before)}`);
       before = key;
       last = key;
-      if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the value exists but is not found by its key");
+      if (!this.has(key)) throw this.corrupt(key, "the value exists but is not found by its key");
       visit(key, rows);
       return --left > 0;
     });
@@ -156,18 +174,18 @@ export class Table {
 
   /** Counts the keys that a walk finds. Throws DatabaseCorruptError unless they are as many as LMDB has noted. */
   requireAllKeys(): void {
-    this.requireAll(this.lmdb.getKeysCount({}));
+    this.requireAll(delayingExit(() => this.lmdb.getKeysCount({})));
   }
 
-  private requireAll(rows: number): void {
-    const { entryCount } = this.lmdb.getStats() as { entryCount: number };
-    if (rows !== entryCount)
-      throw new DatabaseCorruptError(`table ${this.name}: ${rows} of ${entryCount} rows can be found`);
+  private requireAll(values: number): void {
+    const { valueCount } = this;
+    if (values !== valueCount)
+      throw new DatabaseCorruptError(`table ${this.name}: ${values} of ${valueCount} rows can be found`);
   }
 
   /** Whether all values were written by older versions of the program. */
   isOlder(): boolean {
-    for (const { value } of this.lmdb.getRange()) if (value[0] >= VALUE_VERSION) return false;
+    for (const { value } of this.entries({})) if (value[0] >= VALUE_VERSION) return false;
     return true;
   }
 
@@ -193,13 +211,9 @@ export class Table {
 export class RowTable<Row extends Message = Message> extends Table {
   /** Returns a new object. Throws DatabaseCorruptError if the value is damaged. */
   get(key: Key): Row | undefined {
-    const value = this.lmdb.getBinary(key);
+    const value = delayingExit(() => this.lmdb.getBinary(key));
     if (value === undefined) return undefined;
     return this.rowOf(this.rowsOf(key, value));
-  }
-
-  has(key: Key): boolean {
-    return this.lmdb.doesExist(key);
   }
 
   /** As get(). Throws DatabaseCorruptError also if the row is missing. For rows that another row refers to. */

@@ -10,6 +10,8 @@ const WORKING = 0;
 const IS_EXITING = 1;
 
 const state = shareState();
+/** Of this thread: such work may begin within other such work. */
+let depth = 0;
 
 function shareState(): Int32Array {
   const known = getEnvironmentData(KEY);
@@ -21,10 +23,10 @@ function shareState(): Int32Array {
 
 /**
  * Does short, synchronous work that exitProcess() waits for. In another thread than the main one it does not return once the process
- * exits.
+ * exits. Each call of lmdb needs it.
  *
- * process.exit() ends the other threads wherever they are. If lmdb is loaded or opens a database then, it cannot make the JavaScript
- * values that it returns, and aborts the process: the exit code would be that of a crash.
+ * process.exit() ends the other threads wherever they are. From then on lmdb cannot make the JavaScript objects that most of its
+ * functions return, and aborts the process: the exit code would be that of a crash.
  * If a thread is within a transaction that writes, lmdb waits for the lock that this thread holds, and the process never ends.
  */
 export function delayingExit<T>(work: () => T): T {
@@ -46,7 +48,24 @@ export async function delayingExitUntil<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The same for each step of a loop. */
+export function* delayingExitEach<T>(items: Iterable<T>): Generator<T, void> {
+  const steps = delayingExit(() => items[Symbol.iterator]());
+  for (;;) {
+    const { done, value } = delayingExit(() => steps.next());
+    if (done) return;
+    let goesOn = false;
+    try {
+      yield value;
+      goesOn = true;
+    } finally {
+      if (!goesOn) delayingExit(() => steps.return?.());
+    }
+  }
+}
+
 function enter(): void {
+  if (depth++ > 0) return;
   Atomics.add(state, WORKING, 1);
   if (isMainThread || Atomics.load(state, IS_EXITING) === 0) return;
   leave();
@@ -55,6 +74,7 @@ function enter(): void {
 }
 
 function leave(): void {
+  if (--depth > 0) return;
   Atomics.sub(state, WORKING, 1);
   Atomics.notify(state, WORKING);
 }

@@ -190,13 +190,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 export const removeFolder = (path: string): Promise<void> =>
   rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 
-/** Starts a server that must fail; resolves with its exit and output. */
-export async function startAndFail(options: ServerOptions): Promise<Exit & { output: string }> {
+/** Starts a server that must fail, but not crash; resolves with its exit code and output. */
+export async function startAndFail(options: ServerOptions): Promise<{ code: number | null; output: string }> {
   const server = new TestServer(options);
   try {
     await server.start();
   } catch {
-    return { ...(await server.stop()), output: server.stderr + server.stdout };
+    const { code, signal } = await server.stop();
+    const output = server.stderr + server.stdout;
+    if (signal !== null) throw new Error(`${signal} ended the server:\n${output}`);
+    return { code, output };
   } finally {
     await server.dispose();
   }

@@ -23,7 +23,7 @@ function requireExit(t: TestContext, program: string, ...args: number[]): void {
   assert.deepEqual({ status, signal, stderr }, { status: EXIT_CODE, signal: null, stderr: "" });
 }
 
-test("a process that exits while its threads open the database has its exit code", (t) => {
+test("a process that exits while its threads open, read and close the database has its exit code", (t) => {
   for (let i = 0; i < 3; i++) requireExit(t, "exit-child");
 });
 
