@@ -38,7 +38,7 @@ type Heartbeat = Omit<ChannelMessage, "type"> & { type: "HEARTBEAT" };
 const AUTHENTICATED = "authenticated";
 const UNSUBSCRIBED = "unsubscribed";
 
-/** The name of a stream within a connection. The exchange leaves `updateMs` out of a book that has none. */
+/** The name of a stream within a connection. The exchange leaves an `updateMs` of 0 out. */
 export const streamOf = ({ channel, symbol, depth, updateMs, interval, priceType }: ChannelRequest): string =>
   [channel, symbol, depth, updateMs || undefined, interval, priceType === "LAST" ? undefined : priceType]
     .filter((part) => part !== undefined)

@@ -159,7 +159,7 @@ export const keyOf = ({ channel, symbol, depth, updateMs, interval, priceType }:
   priceType,
 });
 
-/** The exchange leaves `updateMs` out of a book that has none. */
+/** The exchange leaves an `updateMs` of 0 out. */
 const streamName = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): string =>
   [channel, symbol, depth, updateMs || undefined, interval, priceType].join(" ");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Subscriptions } from "../../src/client/subscriptions.ts";
 import type { ChannelMessage, ChannelRequest } from "../../src/client/types.ts";
-import { DEFAULT_BOOK_DEPTH, DEFAULT_BOOK_PACE_MS, DEFAULT_TICKER_PACE_MS } from "../../src/wire/schema/channels.ts";
+import { DEFAULT_BOOK_DEPTH, DEFAULT_PACE_MS, DEFAULT_TICKER_PACE_MS } from "../../src/wire/schema/channels.ts";
 
 const BOOK = { channel: "orderbook", symbol: "BTC-PERP" } as const;
 const DEEP = { ...BOOK, depth: 500, updateMs: 100 } as const;
@@ -30,7 +30,7 @@ test("requests name the defaults of the exchange", () => {
     TRADES,
   ]);
   assert.deepEqual(requestsOf(subscriptions), [
-    { ...BOOK, depth: DEFAULT_BOOK_DEPTH, updateMs: DEFAULT_BOOK_PACE_MS },
+    { ...BOOK, depth: DEFAULT_BOOK_DEPTH, updateMs: DEFAULT_PACE_MS },
     { channel: "ticker", symbol: "BTC-PERP", updateMs: DEFAULT_TICKER_PACE_MS },
     { channel: "tickers", updateMs: DEFAULT_TICKER_PACE_MS },
     { channel: "klines", symbol: "BTC-PERP", interval: "1m", priceType: "LAST" },

@@ -1,4 +1,5 @@
 import type { Audit, KlineList, Level, Order, OrderBook, Page, PublicTrade, Ticker } from "../../src/client/types.ts";
+import { patient } from "../e2e/replication/patient.ts";
 import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths, times } from "../e2e/support/decimal.ts";
 import { OPERATOR_TOKEN } from "../e2e/support/server.ts";
@@ -27,7 +28,7 @@ export async function verifyAll(load: CrashLoad, accounts: readonly AccountModel
 
 async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): Promise<void> {
   const { unbalanced } = load.findings;
-  const audit = await new Api(load.url, OPERATOR_TOKEN).get<Audit>("/operator/audit");
+  const audit = await patient(new Api(load.url, OPERATOR_TOKEN)).get<Audit>("/operator/audit");
   for (const fault of audit.faults) unbalanced.push(`audit: ${fault}`);
   if (!audit.balanced) unbalanced.push(`audit: not balanced: ${JSON.stringify(audit)}`);
   if (audit.money !== audit.depositsMinusWithdrawals)
@@ -42,7 +43,7 @@ async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): P
 
 /** The public book equals the sum of the accounts' open orders, with at most one slice of each iceberg. */
 async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
-  const book = await new Api(load.url).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
+  const book = await patient(new Api(load.url)).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
   for (const side of ["BUY", "SELL"] as const) {
     const levels = new Map<string, { least: bigint; most: bigint }>();
     for (const order of orders) {
@@ -68,7 +69,7 @@ async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly O
 /** Every trade has two sides, and counts once in public trades, ticker and candles. */
 async function checkTrades(load: CrashLoad, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
   const { lost, invented, unbalanced } = load.findings;
-  const api = new Api(load.url);
+  const api = patient(new Api(load.url));
   const sides = new Map<string, string[]>();
   let volume = 0n;
   let turnover = 0n;

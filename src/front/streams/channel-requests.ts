@@ -5,7 +5,7 @@ import {
   CHANNELS,
   type ChannelName,
   DEFAULT_BOOK_DEPTH,
-  DEFAULT_BOOK_PACE_MS,
+  DEFAULT_PACE_MS,
   DEFAULT_TICKER_PACE_MS,
   PRIVATE_CHANNELS,
 } from "../../wire/schema/channels.ts";
@@ -95,7 +95,9 @@ export function withDefaults(request: ChannelRequest): ChannelRequest {
   const { depth, updateMs, priceType } = request;
   switch (request.channel) {
     case "orderbook":
-      return { ...request, depth: depth ?? DEFAULT_BOOK_DEPTH, updateMs: updateMs ?? DEFAULT_BOOK_PACE_MS };
+      return { ...request, depth: depth ?? DEFAULT_BOOK_DEPTH, updateMs: updateMs ?? DEFAULT_PACE_MS };
+    case "trades":
+      return { ...request, updateMs: updateMs ?? DEFAULT_PACE_MS };
     case "ticker":
     case "tickers":
       return { ...request, updateMs: updateMs ?? DEFAULT_TICKER_PACE_MS };

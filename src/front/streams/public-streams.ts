@@ -20,6 +20,8 @@ import { newestOf, type TradeSource, TradeStream } from "./market/trade-stream.t
 
 /** The stream of all symbols, among those of each instrument id. */
 const ALL_SYMBOLS = -1;
+/** Of each pace, by instrument id or ALL_SYMBOLS. */
+type TradeStreams = Map<number, readonly TradeStream[]>;
 /** Prices come about once a second. */
 const MARK_PRICE_PACE_MS = 250;
 
@@ -42,9 +44,8 @@ export class PublicStreams {
   private readonly onFailure: OnFailure;
   private readonly all = new Set<Stream>();
   private readonly books = new Set<BookStream>();
-  /** By instrument id or ALL_SYMBOLS, like liquidations. */
-  private readonly trades = new Map<number, TradeStream>();
-  private readonly liquidations = new Map<number, TradeStream>();
+  private readonly trades: TradeStreams = new Map();
+  private readonly liquidations: TradeStreams = new Map();
 
   constructor(options: PublicStreamsOptions, onFailure: OnFailure) {
     this.options = options;
@@ -87,17 +88,17 @@ export class PublicStreams {
       this.add(this.liquidations, actorId, toPublicTransfer(event, time, sequence));
   }
 
-  private add(streams: ReadonlyMap<number, TradeStream>, instrumentId: number, trade: PublicTrade): void {
+  private add(streams: TradeStreams, instrumentId: number, trade: PublicTrade): void {
     const text = publicTradeJson(this.options.market.symbol(instrumentId).instrument, trade);
-    streams.get(instrumentId)?.add(trade.sequence, text);
-    streams.get(ALL_SYMBOLS)?.add(trade.sequence, text);
+    for (const id of [instrumentId, ALL_SYMBOLS])
+      for (const stream of streams.get(id) ?? []) stream.add(trade.sequence, text);
   }
 
   /** Publishes what the last transactions have changed. Tickers and candles follow with flushAll(). */
   flush(): void {
     for (const stream of this.books) stream.flush();
-    for (const stream of this.trades.values()) stream.flush();
-    for (const stream of this.liquidations.values()) stream.flush();
+    for (const streams of [this.trades, this.liquidations])
+      for (const ofSymbol of streams.values()) for (const stream of ofSymbol) stream.flush();
   }
 
   flushAll(): void {
@@ -129,18 +130,23 @@ export class PublicStreams {
     channel: TradeSource["channel"],
     topic: string,
     request: ChannelRequest,
-    streams: Map<number, TradeStream>,
+    streams: TradeStreams,
     kept: number,
     recent: (market: SymbolMarket, limit: number) => PublicTrade[],
   ): OpenStream {
+    const { publish, monotonic } = this.options;
     const { instrument } = request;
     const markets = this.marketsOf(request);
     const newest = (limit: number) => newestOf(markets, Math.min(limit, kept), recent);
     const source: TradeSource = { channel, instrument, recent: newest };
     const id = instrument?.id ?? ALL_SYMBOLS;
-    const stream = new TradeStream(topic, source, this.options.publish);
-    streams.set(id, stream);
-    return this.opened(stream, () => streams.delete(id));
+    const stream = new TradeStream(topic, source, request.updateMs ?? 0, publish, monotonic);
+    streams.set(id, [...(streams.get(id) ?? []), stream]);
+    return this.opened(stream, () => {
+      const others = (streams.get(id) ?? []).filter((each) => each !== stream);
+      if (others.length > 0) streams.set(id, others);
+      else streams.delete(id);
+    });
   }
 
   private openTickers(topic: string, request: ChannelRequest): OpenStream {
@@ -203,5 +209,5 @@ export class PublicStreams {
   }
 }
 
-const follows = (streams: ReadonlyMap<number, TradeStream>, instrumentId: number): boolean =>
+const follows = (streams: TradeStreams, instrumentId: number): boolean =>
   streams.has(instrumentId) || streams.has(ALL_SYMBOLS);

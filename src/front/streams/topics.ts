@@ -8,6 +8,7 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "orderbook":
       return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
     case "trades":
+      return `trades/${instrument?.id ?? "all"}/${updateMs}`;
     case "liquidations":
     case "mark-price":
     case "symbols":

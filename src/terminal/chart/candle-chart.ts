@@ -1,7 +1,7 @@
 import { computed, effect, untracked } from "@preact/signals";
 import { CandlestickSeries, createChart, HistogramSeries, type IChartApi, type ISeriesApi } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
-import { forgetPaint, paintNext } from "../state/frame.ts";
+import { CANDLES_PACE_MS, forgetPaint, giveNext, paintNext } from "../state/frame.ts";
 import { instrument, symbol } from "../state/markets.ts";
 import { isCalm, look, settings } from "../state/settings.ts";
 import { decimalsOf } from "../text/decimal.ts";
@@ -30,8 +30,6 @@ import { timeOf } from "./times.ts";
 /** Older candles are loaded when fewer are left of the view. */
 const OLDER_BELOW = 30;
 const SEPARATOR_PX = 1;
-/** Each candle that changes has the library draw the whole chart. */
-const CANDLES_PACE_MS = 200;
 
 interface Series {
   readonly prices: ISeriesApi<"Candlestick">;
@@ -184,7 +182,7 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
     },
     onUpdate(candle) {
       changed.set(candle.openTime, candle);
-      paintNext(paint, CANDLES_PACE_MS);
+      giveNext(paint, CANDLES_PACE_MS);
     },
     onFault(message) {
       fault.value = message;

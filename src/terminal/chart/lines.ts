@@ -50,9 +50,14 @@ interface Shown {
   readonly handle: HTMLButtonElement | null;
   /** Of the handle. 0: to be measured. To measure at each frame would lay out the page each time. */
   widthPx: number;
+  /** Whether a drag has moved it away from its price. */
+  isMoved: boolean;
   /** Whether its label is on the price axis. */
   hasAxisLabel: boolean;
 }
+
+const isSame = (a: Line, b: Line): boolean =>
+  a.price === b.price && a.color === b.color && a.style === b.style && a.title === b.title;
 
 /** Of a line's label that the library draws: it cannot be measured. */
 const labelWidthPx = (title: string): number => 6.5 * title.length + 8;
@@ -118,6 +123,7 @@ export class ChartLines {
   private show(lines: ReadonlyMap<string, Line>): void {
     for (const [key, { priceLine, handle }] of this.shown) {
       if (lines.has(key)) continue;
+      paintNext(this.place);
       // Before the handle goes: one with the focus blurs while it is removed, and that gives a move of its line up.
       this.shown.delete(key);
       if (this.dragged?.key === key) this.dragged = null;
@@ -125,16 +131,22 @@ export class ChartLines {
       handle?.remove();
     }
     for (const [key, line] of lines) {
-      const shown = this.shown.get(key) ?? this.add(key, line);
+      const known = this.shown.get(key);
+      const shown = known ?? this.add(key, line);
+      const isDrawn = known !== undefined && !known.isMoved && isSame(known.line, line);
       shown.line = line;
+      // Equal options would have the library draw the whole chart.
+      if (isDrawn) continue;
+      paintNext(this.place);
       const { price, color, title, style } = line;
-      if (this.dragged?.key !== key)
+      if (this.dragged?.key !== key) {
         shown.priceLine.applyOptions({ price, color, title: shown.handle === null ? title : "", lineStyle: style });
+        shown.isMoved = false;
+      }
       if (shown.handle === null) continue;
       this.setTitle(shown, title);
       shown.handle.style.setProperty("--line-color", color);
     }
-    paintNext(this.place);
   }
 
   private setTitle(shown: Shown, title: string): void {
@@ -146,7 +158,7 @@ export class ChartLines {
   private add(key: string, line: Line): Shown {
     const priceLine = this.series.createPriceLine({ price: line.price, lineWidth: 1, axisLabelVisible: false });
     const handle = line.order === null ? null : this.makeHandle(key);
-    const added: Shown = { line, priceLine, handle, widthPx: 0, hasAxisLabel: false };
+    const added: Shown = { line, priceLine, handle, widthPx: 0, isMoved: false, hasAxisLabel: false };
     this.shown.set(key, added);
     return added;
   }
@@ -234,6 +246,7 @@ export class ChartLines {
     if (shown === undefined) return;
     this.dragged = { key, price };
     shown.priceLine.applyOptions({ price });
+    shown.isMoved = true;
     this.setTitle(shown, `${shown.line.title} → ${fixed(price, priceDecimals.peek())}`);
     paintNext(this.place);
   }

@@ -7,11 +7,15 @@ type Paint = () => void;
 
 /** The least time between two prints of market data: every second frame. Nobody reads figures faster. */
 export const MARKET_PACE_MS = 25;
+/** The same for candles: each one that changes has the chart draw all of itself. */
+export const CANDLES_PACE_MS = 200;
 /** A task that may run so soon joins a frame that is drawn anyway. */
 const EARLY_MS = 9;
 
 /** By task the time of performance.now() from which it may run. */
 const due = new Map<Paint, number>();
+/** Those of `due` that run just before the frame. */
+const before = new WeakSet<Paint>();
 /** When each task ran last. */
 const ranAtMs = new WeakMap<Paint, number>();
 let intervalMs = 0;
@@ -36,6 +40,15 @@ export function paintNext(paint: Paint, paceMs = 0): void {
   ask(fromMs);
 }
 
+/**
+ * As paintNext(), but runs `give` just before the frame is asked for. For the data of a part that asks for frames by itself, as the
+ * chart does: in a frame it would ask for another one.
+ */
+export function giveNext(give: Paint, paceMs: number): void {
+  before.add(give);
+  paintNext(give, paceMs);
+}
+
 export function forgetPaint(paint: Paint): void {
   due.delete(paint);
 }
@@ -46,18 +59,29 @@ function ask(fromMs: number): void {
   if (at >= askedForMs) return;
   askedForMs = at;
   clearTimeout(timer);
-  if (at > now) timer = window.setTimeout(() => requestAnimationFrame(run), at - now);
-  else requestAnimationFrame(run);
+  if (at > now) timer = window.setTimeout(askNow, at - now);
+  else askNow();
+}
+
+function askNow(): void {
+  runDue(true, performance.now());
+  // The parts that have data now have asked for this frame first, so that tasks of theirs still belong to it.
+  requestAnimationFrame(run);
 }
 
 function run(): void {
   askedForMs = Number.POSITIVE_INFINITY;
   paintedAtMs = performance.now();
+  runDue(false, paintedAtMs);
+}
+
+function runDue(isBefore: boolean, nowMs: number): void {
   // A copy: tasks that these ask for belong to the next frame.
   for (const [paint, fromMs] of [...due]) {
-    if (fromMs > paintedAtMs + EARLY_MS) ask(fromMs);
-    else if (due.delete(paint)) {
-      ranAtMs.set(paint, paintedAtMs);
+    if (before.has(paint) !== isBefore || fromMs > nowMs + EARLY_MS) {
+      if (!isBefore) ask(Math.max(fromMs, nowMs + MARKET_PACE_MS));
+    } else if (due.delete(paint)) {
+      ranAtMs.set(paint, nowMs);
       paint();
     }
   }

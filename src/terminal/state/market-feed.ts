@@ -9,7 +9,7 @@ import { Tape } from "./tape.ts";
 /** The order book and the trades of the chosen market. Plain data: whoever shows it asks for a frame. */
 
 const BOOK_DEPTH = 500;
-const BOOK_PACE_MS = 100;
+const PACE_MS = 100;
 const MOST_TRADES_READ = 1000;
 const REPAIR_AGAIN_MS = 1_000;
 
@@ -110,8 +110,8 @@ export function openMarketFeed(): void {
     if (name === "") return;
     clear();
     const channels = [
-      { channel: "orderbook", symbol: name, depth: BOOK_DEPTH, updateMs: BOOK_PACE_MS },
-      { channel: "trades", symbol: name },
+      { channel: "orderbook", symbol: name, depth: BOOK_DEPTH, updateMs: PACE_MS },
+      { channel: "trades", symbol: name, updateMs: PACE_MS },
     ] as const;
     let repair: number | undefined;
     /** After its last message. */

@@ -7,9 +7,10 @@ import { TRADING_PARAMS } from "./trading.ts";
 
 /** The exchange keeps one stream for each depth and pace in use, so there are only a few of each. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
-const BOOK_PACES_MS = [0, 100, 250, 500, 1000] as const;
+/** Of the book and of trades. */
+const PACES_MS = [0, 100, 250, 500, 1000] as const;
 export const DEFAULT_BOOK_DEPTH = 100;
-export const DEFAULT_BOOK_PACE_MS = 0;
+export const DEFAULT_PACE_MS = 0;
 const TICKER_PACES_MS = [100, 250, 500, 1000] as const;
 export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
@@ -87,13 +88,21 @@ export const CHANNELS = {
       }),
     ),
     updateMs: Type.Optional(
-      Type.Enum(BOOK_PACES_MS, {
-        default: DEFAULT_BOOK_PACE_MS,
+      Type.Enum(PACES_MS, {
+        default: DEFAULT_PACE_MS,
         description: "At most one delta in this many milliseconds. 0: a delta for every change.",
       }),
     ),
   }),
-  trades: channel("trades", { symbol: Type.Optional(SymbolName) }),
+  trades: channel("trades", {
+    symbol: Type.Optional(SymbolName),
+    updateMs: Type.Optional(
+      Type.Enum(PACES_MS, {
+        default: DEFAULT_PACE_MS,
+        description: "At most one message in this many milliseconds, unless a thousand trades wait for it. 0: at once.",
+      }),
+    ),
+  }),
   liquidations: channel("liquidations", { symbol: Type.Optional(SymbolName) }),
   ticker: channel("ticker", { symbol: SymbolName, updateMs: TickerPace }),
   tickers: channel("tickers", { updateMs: TickerPace }),

@@ -104,6 +104,8 @@ const symbol = { symbol: SymbolName };
 const anySymbol = { symbol: Type.Optional(SymbolName) };
 const oldestFirst = { description: "Oldest first." };
 const updateMs = Type.Integer({ minimum: 1, examples: [1000] });
+/** Left out when it is 0. */
+const pace = Type.Optional(Type.Integer({ minimum: 1, examples: [100] }));
 
 /** The messages of each channel. */
 export const STREAMS = {
@@ -113,11 +115,11 @@ export const STREAMS = {
     {
       ...symbol,
       depth: Type.Integer({ minimum: 1, examples: [100] }),
-      updateMs: Type.Optional(Type.Integer({ minimum: 1, examples: [100] })),
+      updateMs: pace,
     },
     { checksum, time, bids, asks },
   ),
-  trades: stream("trades", "UPDATE", anySymbol, { data: Type.Array(PublicTrade, oldestFirst) }),
+  trades: stream("trades", "UPDATE", { ...anySymbol, updateMs: pace }, { data: Type.Array(PublicTrade, oldestFirst) }),
   liquidations: stream("liquidations", "UPDATE", anySymbol, { data: Type.Array(PublicTrade, oldestFirst) }),
   ticker: stream("ticker", "UPDATE", { ...symbol, updateMs }, { data: Ticker }),
   tickers: stream("tickers", "UPDATE", { updateMs }, { data: Type.Array(Ticker) }),

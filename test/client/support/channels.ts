@@ -1,6 +1,6 @@
 import type { StreamKey } from "../../../src/client/subscriptions.ts";
 import type { ChannelRequest } from "../../../src/client/types.ts";
-import { DEFAULT_BOOK_DEPTH, DEFAULT_BOOK_PACE_MS, DEFAULT_TICKER_PACE_MS } from "../../../src/wire/schema/channels.ts";
+import { DEFAULT_BOOK_DEPTH, DEFAULT_PACE_MS, DEFAULT_TICKER_PACE_MS } from "../../../src/wire/schema/channels.ts";
 
 /** Neighbours: some differ in one field only, as a client may confuse them. */
 export const COMPLETE_CHANNELS: readonly ChannelRequest[] = [
@@ -23,7 +23,7 @@ export const SHORT_CHANNELS: readonly ChannelRequest[] = [
 ];
 
 const DEFAULTS: Readonly<Partial<Record<ChannelRequest["channel"], Partial<ChannelRequest>>>> = {
-  orderbook: { depth: DEFAULT_BOOK_DEPTH, updateMs: DEFAULT_BOOK_PACE_MS },
+  orderbook: { depth: DEFAULT_BOOK_DEPTH, updateMs: DEFAULT_PACE_MS },
   ticker: { updateMs: DEFAULT_TICKER_PACE_MS },
   klines: { priceType: "LAST" },
 };

@@ -58,7 +58,7 @@ test("a request with public channels only does not overtake an earlier one that 
     [4, "subscribed", "orderbook BTC-PERP", "orders"],
     [5, "unsubscribed", "orderbook BTC-PERP"],
   ]);
-  assert.deepEqual([...client.topics], ["trades/1"]);
+  assert.deepEqual([...client.topics], ["trades/1/0"]);
 });
 
 test("a refused request lets the next one go on, and a refusal has its place, too", async () => {

@@ -4,6 +4,8 @@ import { publicTradeJson } from "../../json/market-json.ts";
 import { headOf, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
+/** With so many a message does not wait for its pace: a longer one would take much of a slow client's backlog. */
+const MOST_WAITING = 1000;
 
 interface TradeOfSymbol {
   readonly instrument: Instrument;
@@ -22,22 +24,29 @@ export interface TradeSource {
 /** Public trades, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
+  private readonly updateMs: number;
+  private readonly monotonic: () => number;
+  private publishedAt = Number.NEGATIVE_INFINITY;
   /** Those of a snapshot, printed. */
-  private readonly recent: string[];
+  private recent: string[];
   /** The body of a snapshot, until the next trade: many clients may come at once. */
   private snapshotBody: string | null = null;
   /** Printed, but not published yet. */
   private pending: string[] = [];
   private pendingSequence = 0;
 
-  constructor(topic: string, source: TradeSource, publish: Publish) {
-    const { channel, instrument } = source;
+  /** Publishes at most one message in `updateMs`; 0: whenever there are trades. */
+  constructor(topic: string, source: TradeSource, updateMs: number, publish: Publish, monotonic: () => number) {
     const newestFirst = source.recent(SNAPSHOT_TRADES);
-    super(topic, headOf(channel, instrument), newestFirst[0]?.trade.sequence ?? 0, publish);
+    const head = headOf(source.channel, source.instrument) + (updateMs === 0 ? "" : `,"updateMs":${updateMs}`);
+    super(topic, head, newestFirst[0]?.trade.sequence ?? 0, publish);
     this.source = source;
+    this.updateMs = updateMs;
+    this.monotonic = monotonic;
     this.recent = printed(newestFirst);
   }
 
+  /** A new subscriber gets the trades published last, so that it does not speed up the stream for the others. */
   override subscribe(subscriber: Subscriber, resume: number | null): void {
     this.flush();
     const missed = resume === null ? null : this.messagesAfter(resume);
@@ -48,9 +57,6 @@ export class TradeStream extends Stream {
 
   /** `text`: the trade, printed. */
   add(sequence: number, text: string): void {
-    this.recent.push(text);
-    if (this.recent.length > SNAPSHOT_TRADES) this.recent.shift();
-    this.snapshotBody = null;
     this.pending.push(text);
     this.pendingSequence = sequence;
   }
@@ -58,15 +64,24 @@ export class TradeStream extends Stream {
   /** One message with all missed trades. The market keeps trades even without subscribers. */
   protected override messagesAfter(sequence: number): string[] | null {
     if (sequence >= this.sequence) return super.messagesAfter(sequence);
-    const known = this.source.recent(Number.POSITIVE_INFINITY);
+    const isPublished = ({ trade }: TradeOfSymbol): boolean => trade.sequence <= this.sequence;
+    const known = this.source.recent(Number.POSITIVE_INFINITY).filter(isPublished);
     const count = known.findIndex(({ trade }) => trade.sequence <= sequence);
     if (count < 0) return null;
     return [this.messageText("UPDATE", this.sequence, sequence, bodyOf(printed(known.slice(0, count))))];
   }
 
   override flush(): void {
-    if (this.pending.length === 0) return;
-    const body = bodyOf(this.pending);
+    const { pending, updateMs } = this;
+    if (pending.length === 0) return;
+    if (updateMs > 0) {
+      const now = this.monotonic();
+      if (now - this.publishedAt < updateMs && pending.length < MOST_WAITING) return;
+      this.publishedAt = now;
+    }
+    const body = bodyOf(pending);
+    this.recent = [...this.recent, ...pending].slice(-SNAPSHOT_TRADES);
+    this.snapshotBody = null;
     this.pending = [];
     this.publishUpdate("UPDATE", this.pendingSequence, body);
   }

@@ -72,7 +72,7 @@ test("trades and liquidations of all symbols: together in the order of the log, 
   engine.drain();
   const client = connect();
   const [subscribed, snapshot] = client.ask(subscribe({ channel: "trades" }));
-  assert.deepEqual(subscribed.channels, [{ channel: "trades" }]);
+  assert.deepEqual(subscribed.channels, [{ channel: "trades", updateMs: 0 }]);
   assert.deepEqual([snapshot.symbol, snapshot.sequence], [undefined, engine.sequence]);
   const named = (rows: Received[]): string[] => rows.map(({ symbol, tradeId }) => `${symbol} ${tradeId}`);
   assert.deepEqual(
@@ -104,4 +104,63 @@ test("trades and liquidations of all symbols: together in the order of the log, 
   assert.deepEqual([missed.type, ...named(missed.data)], ["UPDATE", "ETH-PERP 121", "BTC-PERP 122"]);
   const [, unknown] = connect().ask(subscribe({ channel: "trades", resume: 1 }));
   assert.equal(unknown.type, "SNAPSHOT");
+});
+
+test("a longer updateMs gathers trades, and whoever joins or comes back meanwhile gets each trade once", async () => {
+  const { engine, channels, connect } = await open({ [BTC]: { bids: [[100, 1e6]] } });
+  const trade = (tradeId: number): Message =>
+    make(Traded, { tradeId, takerSide: SELL, priceTicks: 100, quantityLots: 1 });
+  const paced = { channel: "trades", symbol: "BTC-PERP", updateMs: 100 };
+  const ids = (message: Received | undefined): string[] => message?.data.map((each: Received) => each.tradeId);
+  const earlier = engine.transaction(BTC, trade(0));
+  engine.drain();
+  const [client, immediate, all] = [connect(), connect(), connect()];
+  const [answer, snapshot] = client.ask(subscribe(paced));
+  assert.deepEqual([answer.channels, snapshot.updateMs, ids(snapshot)], [[paced], 100, ["0"]]);
+  immediate.ask(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
+  all.ask(subscribe({ channel: "trades", updateMs: 500 }));
+  const first = engine.transaction(BTC, trade(1));
+  engine.drain();
+  // The first one after a quiet time does not wait.
+  const [sent] = client.take();
+  assert.deepEqual([sent.updateMs, sent.sequence, ids(sent)], [100, first, ["1"]]);
+  assert.deepEqual([ids(immediate.take()[0]), ids(all.take()[0])], [["1"], ["1"]]);
+  for (let i = 2; i <= 4; i++) {
+    engine.time += 30;
+    engine.transaction(BTC, trade(i));
+    engine.drain();
+    channels.tick();
+    assert.deepEqual(immediate.take().map(ids), [[String(i)]]);
+  }
+  assert.deepEqual(client.take(), []);
+  const [late, back] = [connect(), connect()];
+  const [, joined] = late.ask(subscribe(paced));
+  assert.deepEqual([joined.sequence, ids(joined)], [first, ["0", "1"]]);
+  const [, older] = connect().ask(subscribe({ ...paced, resume: earlier }));
+  assert.deepEqual([older.sequence, ids(older)], [first, ["1"]]);
+  const [, resumed] = back.ask(subscribe({ ...paced, resume: first }));
+  assert.deepEqual([resumed.type, resumed.sequence], ["HEARTBEAT", first]);
+  const last = engine.sequence;
+  engine.time += 10;
+  channels.tick();
+  for (const each of [client, late, back]) {
+    const [update, ...more] = each.take();
+    assert.deepEqual([update.prevSequence, update.sequence, ids(update), more], [first, last, ["2", "3", "4"], []]);
+  }
+  assert.deepEqual(immediate.take(), []);
+  const [, missed] = connect().ask(subscribe({ ...paced, resume: first }));
+  assert.deepEqual([missed.type, missed.sequence, ids(missed)], ["UPDATE", last, ["2", "3", "4"]]);
+  assert.deepEqual(all.take(), []);
+  // A thousand do not wait.
+  engine.transaction(BTC, ...Array.from({ length: 1000 }, (_, i) => trade(i + 5)));
+  engine.drain();
+  assert.deepEqual(
+    [client.take(), all.take()].map(([message]) => message.data.length),
+    [1000, 1003],
+  );
+  // One pace ends, the others go on.
+  for (const each of [client, late, back]) each.hangUp();
+  engine.transaction(BTC, trade(2000));
+  engine.drain();
+  assert.deepEqual(immediate.take().map(ids).at(-1), ["2000"]);
 });
