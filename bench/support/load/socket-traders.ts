@@ -16,6 +16,8 @@ export interface Measurement {
   seconds: number;
   /** Requests per second over all connections; null = full rate. */
   perSecond: number | null;
+  /** Measurements of one name are counted together as well. */
+  series?: string;
 }
 
 /** The result of one measurement. */
@@ -26,6 +28,8 @@ export interface Traded {
   seconds: number;
   /** Microseconds from the time at which a request was due; null without a rate. */
   latency: Latencies | null;
+  /** The same of all measurements of the series so far; null without one. */
+  together: Latencies | null;
 }
 
 export type Latencies = Record<(typeof PERCENTILES)[number], number>;
@@ -34,9 +38,11 @@ export const PERCENTILES = ["p50", "p90", "p99", "p99.9", "max"] as const;
 process.once("message", async (task: SocketTradersTask) => {
   const traders: SocketTrader[] = [];
   for (let i = 0; i < task.connections; i++) traders.push(await SocketTrader.open(task));
-  process.on("message", async ({ seconds, perSecond }: Measurement) => {
+  const series = new Map<string, Latency>();
+  process.on("message", async ({ seconds, perSecond, series: name }: Measurement) => {
     const from = performance.now();
     const latency = perSecond === null ? null : new Latency();
+    const all = name === undefined ? null : (series.get(name) ?? new Latency());
     const each = await Promise.all(
       traders.map((trader) =>
         latency === null || perSecond === null
@@ -48,7 +54,13 @@ process.once("message", async (task: SocketTradersTask) => {
     const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
     const answers = sum(each.map(({ answers }) => answers));
     const bytes = sum(each.map(({ bytes }) => bytes));
-    process.send?.({ answers, bytes, seconds: took, latency: latency?.read() ?? null } satisfies Traded);
+    if (name !== undefined && all !== null && latency !== null) series.set(name, all.and(latency));
+    const result: Traded = {
+      ...{ answers, bytes, seconds: took },
+      latency: latency?.read() ?? null,
+      together: all?.read() ?? null,
+    };
+    process.send?.(result);
   });
   process.send?.("ready");
 });
@@ -59,6 +71,12 @@ class Latency {
   /** `dueAt`: performance.now() at which the request was due. */
   add(dueAt: number): void {
     this.histogram.recordValue(Math.max(0, performance.now() - dueAt) * 1e6);
+  }
+
+  /** Adds the figures of another one. */
+  and({ histogram }: Latency): this {
+    this.histogram.add(histogram);
+    return this;
   }
 
   read(): Latencies {

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { endProcess, forkScript, request } from "../processes.ts";
-import type { SocketTradersTask, Traded } from "./socket-traders.ts";
+import type { Measurement, SocketTradersTask, Traded } from "./socket-traders.ts";
 
 /** The process of socket-traders.ts. */
 export class TraderProcess {
@@ -16,8 +16,12 @@ export class TraderProcess {
     return traders;
   }
 
-  measure(seconds: number, perSecond: number | null = null): Promise<Traded> {
-    return request<Traded>(this.child, { seconds, perSecond });
+  measure(seconds: number, perSecond: number | null = null, series?: string): Promise<Traded> {
+    return request<Traded>(this.child, {
+      seconds,
+      perSecond,
+      ...(series !== undefined && { series }),
+    } satisfies Measurement);
   }
 
   stop(): Promise<void> {
