@@ -70,7 +70,7 @@ test("the page keeps one WebSocket, with the channels of what it shows", options
     return [...channels].filter((each) => !/^(symbols|ticker)/.test(each)).sort();
   };
   const shown = async (symbol: string, interval: string): Promise<void> => {
-    const channels = [`klines ${symbol} ${interval} LAST`, `orderbook ${symbol} 500 100`, `trades ${symbol}`];
+    const channels = [`klines ${symbol} ${interval} LAST`, `orderbook ${symbol} 500 100`, `trades ${symbol} 100`];
     await until(`the channels of ${symbol}`, () => subscribed().join() === channels.join());
   };
   const toMarket = async (name: string): Promise<void> => {
