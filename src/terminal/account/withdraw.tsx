@@ -120,20 +120,34 @@ export function WithdrawDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** The safe answer has the focus: a second press of the same key sends nothing. */
+/**
+ * The safe answer has the focus: a second press of the same key sends nothing. The second click of a double click is no answer, and
+ * does not take the focus away.
+ */
 function Question(props: { payment: Payment; onBack: () => void; onPay: () => void }) {
   const { amount, address } = props.payment;
   const back = useRef<HTMLButtonElement>(null);
-  useEffect(() => back.current?.focus(), []);
+  const keepFocus = (): void => back.current?.focus();
+  useEffect(keepFocus, []);
+  const answer =
+    (give: () => void) =>
+    ({ detail }: MouseEvent): void => {
+      if (detail <= 1) give();
+    };
   return (
-    <div class="choices" role="group" aria-label={text.accountDialogs.withdraw}>
+    <div
+      class="choices"
+      role="group"
+      aria-label={text.accountDialogs.withdraw}
+      onMouseUp={({ detail }) => detail > 1 && keepFocus()}
+    >
       <p class="warn" role="alert">
         {text.accountDialogs.payQuestion(amount, address)}
       </p>
-      <button ref={back} type="button" class="mini" onClick={props.onBack}>
+      <button ref={back} type="button" class="mini" onClick={answer(props.onBack)}>
         {text.accountDialogs.payNot}
       </button>
-      <button type="button" class="mini danger" onClick={props.onPay}>
+      <button type="button" class="mini danger" onClick={answer(props.onPay)}>
         {text.accountDialogs.pay(amount)}
       </button>
     </div>
