@@ -133,6 +133,7 @@ export interface Page<T> {
 
 /** Values for which the exchange keeps a stream. */
 export type BookDepth = NonNullable<Static<typeof channels.CHANNELS.orderbook>["depth"]>;
+/** Of the book and of trades. */
 export type BookPaceMs = NonNullable<Static<typeof channels.CHANNELS.orderbook>["updateMs"]>;
 export type TickerPaceMs = NonNullable<Static<typeof channels.CHANNELS.ticker>["updateMs"]>;
 
@@ -160,6 +161,8 @@ export interface OrderBookMessage extends StreamMessage {
   channel: "orderbook";
   symbol: string;
   depth: BookDepth;
+  /** Of a subscription that names one other than 0. */
+  updateMs?: BookPaceMs;
   checksum: number;
   time: number;
   bids: Level[];
@@ -181,7 +184,10 @@ interface AnySymbolMessage<Channel, Row> extends StreamMessage {
 }
 
 /** Oldest first. */
-export type TradesMessage = AnySymbolMessage<"trades", PublicTrade>;
+export interface TradesMessage extends AnySymbolMessage<"trades", PublicTrade> {
+  /** Of a subscription that names one other than 0. */
+  updateMs?: BookPaceMs;
+}
 /** Liquidation trades, and positions taken over by the insurance fund or by deleveraging. Oldest first. */
 export type LiquidationsMessage = AnySymbolMessage<"liquidations", PublicTrade>;
 

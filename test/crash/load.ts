@@ -40,6 +40,10 @@ export interface CrashLoad {
   /** Number of acknowledged changes. */
   acknowledged: number;
   nextId: number;
+  /** Requests are checks after the load: see checkingApi(). */
+  isChecking: boolean;
+  /** How often a check had to ask again. */
+  refusedChecks: number;
   /** Between two requests of a client. */
   pauseMs: number;
   /** Called for each acknowledged change: where it was asked for, and when, by performance.now(). */
@@ -48,9 +52,24 @@ export interface CrashLoad {
 
 /** A load that has not begun. */
 export function newLoad(random: Random, findings: Findings): CrashLoad {
-  const idle = { url: "", stopping: false, acknowledged: 0, nextId: 1, pauseMs: 0, onAcknowledged() {} };
+  const idle = {
+    url: "",
+    stopping: false,
+    acknowledged: 0,
+    nextId: 1,
+    isChecking: false,
+    refusedChecks: 0,
+    pauseMs: 0,
+    onAcknowledged() {},
+  };
   return { random, findings, ...idle };
 }
+
+/** For checks after the load: a leader that cannot tell for a moment whether it leads is asked again, and that is counted. */
+export const checkingApi = (load: CrashLoad, token?: string): Api =>
+  patient(new Api(load.url, token), () => {
+    load.refusedChecks++;
+  });
 
 /** Sends a request. Resolves with the reply, or null when the outcome is unknown. */
 export async function tryRequest<T>(
@@ -64,9 +83,8 @@ export async function tryRequest<T>(
   const askedAtMs = performance.now();
   let answer: Answer<T>;
   try {
-    const api = new Api(url, token);
-    // Once the load has ended, requests are checks: a leader that cannot renew its lease for a moment is no fault.
-    answer = await (load.stopping ? patient(api) : api).request<T>(method, path, body);
+    const api = load.isChecking ? checkingApi(load, token) : new Api(url, token);
+    answer = await api.request<T>(method, path, body);
   } catch (thrown) {
     // The reply violates openapi.json.
     if (thrown instanceof AssertionError) load.findings.other.push(thrown.message);

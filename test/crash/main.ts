@@ -51,7 +51,7 @@ async function failover(kills: number, seed: number): Promise<Findings | null> {
   console.log(
     `leaders lost: ${faults.join(", ")}; NATS server killed ${report.outages} times; ${report.acknowledged} acknowledged, ` +
       `${findings.lost.length} lost, ${findings.invented.length} doubled or invented, ${report.lateAnswers} by two leaders, ` +
-      `${report.lateReads} reads of an old leader, ${findings.unbalanced.length} conservation errors`,
+      `${report.lateReads} reads of an old leader, ${findings.unbalanced.length} conservation errors; ${report.refusedChecks} checks asked again`,
   );
   console.log(`first order at the next leader: ${distribution(report.takeoverMs)}`);
   console.log(`the same, with the NATS server killed: ${distribution(report.takeoverInOutageMs)}`);

@@ -1,10 +1,9 @@
 import { createHmac } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Balance, Fill, LedgerEntry, Order, Page, Position, Transfer } from "../../src/client/types.ts";
-import { patient } from "../e2e/replication/patient.ts";
-import { Api } from "../e2e/support/api.ts";
+import type { Api } from "../e2e/support/api.ts";
 import { decimal, millionths } from "../e2e/support/decimal.ts";
-import { type CrashLoad, sendOrder, sendTransfer } from "./load.ts";
+import { type CrashLoad, checkingApi, sendOrder, sendTransfer } from "./load.ts";
 import {
   type AccountModel,
   ISOLATED_SYMBOL,
@@ -37,7 +36,7 @@ export class AccountCheck {
     this.load = load;
     this.account = account;
     this.since = since;
-    this.api = patient(new Api(load.url, account.token));
+    this.api = checkingApi(load, account.token);
     this.who = `account ${account.accountId}`;
   }
 
@@ -299,13 +298,13 @@ export class AccountCheck {
     const timestamp = String(Date.now());
     const signature = createHmac("sha256", secret).update(`${timestamp}GET/v1/account/balance`).digest("hex");
     const headers = { "x-api-key": apiKey, "x-timestamp": timestamp, "x-signature": signature };
-    const answer = await patient(new Api(this.load.url)).request("GET", "/account/balance", undefined, headers);
+    const answer = await checkingApi(this.load).request("GET", "/account/balance", undefined, headers);
     if (answer.status !== 200) this.lost(`key ${apiKey} is refused: ${answer.text}`);
   }
 
   private async checkSessions(): Promise<void> {
     for (const [token, life] of this.account.sessions) {
-      const { status } = await patient(new Api(this.load.url, token)).request("GET", "/account/balance");
+      const { status } = await checkingApi(this.load, token).request("GET", "/account/balance");
       if (life === "LIVE" && status !== 200) this.lost("a session");
       if (life === "ENDED" && status !== 401) this.lost("the end of a session");
       if (status === 200) this.account.sessions.set(token, "LIVE");

@@ -1,9 +1,7 @@
 import type { Audit, KlineList, Level, Order, OrderBook, Page, PublicTrade, Ticker } from "../../src/client/types.ts";
-import { patient } from "../e2e/replication/patient.ts";
-import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths, times } from "../e2e/support/decimal.ts";
 import { OPERATOR_TOKEN } from "../e2e/support/server.ts";
-import type { CrashLoad } from "./load.ts";
+import { type CrashLoad, checkingApi } from "./load.ts";
 import { type AccountModel, SYMBOLS, type SymbolName } from "./model.ts";
 import { AccountCheck } from "./verify-account.ts";
 
@@ -14,6 +12,7 @@ const SEEDED = 100_000_000_000n + 1_000_000_000_000n;
 
 /** Checks the whole exchange after a restart against everything before it. `since` 0: from the beginning. */
 export async function verifyAll(load: CrashLoad, accounts: readonly AccountModel[], since: number): Promise<void> {
+  load.isChecking = true;
   const checks = accounts.map((account) => new AccountCheck(load, account, since));
   await Promise.all(checks.map((check) => check.run()));
   const open = checks.flatMap((check) => check.openOrders);
@@ -24,11 +23,12 @@ export async function verifyAll(load: CrashLoad, accounts: readonly AccountModel
   await checkAudit(load, accounts);
   await Promise.all(checks.map((check) => check.retry()));
   await checkAudit(load, accounts);
+  load.isChecking = false;
 }
 
 async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): Promise<void> {
   const { unbalanced } = load.findings;
-  const audit = await patient(new Api(load.url, OPERATOR_TOKEN)).get<Audit>("/operator/audit");
+  const audit = await checkingApi(load, OPERATOR_TOKEN).get<Audit>("/operator/audit");
   for (const fault of audit.faults) unbalanced.push(`audit: ${fault}`);
   if (!audit.balanced) unbalanced.push(`audit: not balanced: ${JSON.stringify(audit)}`);
   if (audit.money !== audit.depositsMinusWithdrawals)
@@ -43,7 +43,7 @@ async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): P
 
 /** The public book equals the sum of the accounts' open orders, with at most one slice of each iceberg. */
 async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
-  const book = await patient(new Api(load.url)).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
+  const book = await checkingApi(load).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
   for (const side of ["BUY", "SELL"] as const) {
     const levels = new Map<string, { least: bigint; most: bigint }>();
     for (const order of orders) {
@@ -69,7 +69,7 @@ async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly O
 /** Every trade has two sides, and counts once in public trades, ticker and candles. */
 async function checkTrades(load: CrashLoad, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
   const { lost, invented, unbalanced } = load.findings;
-  const api = patient(new Api(load.url));
+  const api = checkingApi(load);
   const sides = new Map<string, string[]>();
   let volume = 0n;
   let turnover = 0n;

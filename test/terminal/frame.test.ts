@@ -18,7 +18,7 @@ Object.assign(globalThis, {
 });
 performance.now = () => nowMs;
 
-const { CANDLES_PACE_MS, forgetPaint, giveNext, MARKET_PACE_MS, paintNext } = await import(
+const { CANDLES_PACE_MS, forgetPaint, prepareNext, MARKET_PACE_MS, paintNext } = await import(
   "../../src/terminal/state/frame.ts"
 );
 
@@ -63,11 +63,11 @@ test("a part that draws itself gets its data before the frame, so that its drawi
     ran.push("give");
     requestAnimationFrame(draw as never);
   };
-  giveNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
   assert.ok(frameAfter(16));
   assert.deepEqual(ran.splice(0), ["give", "draw", "place"]);
-  giveNext(give, CANDLES_PACE_MS);
-  giveNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
   assert.ok(!frameAfter(CANDLES_PACE_MS - 20));
   assert.ok(frameAfter(20));
   assert.deepEqual(ran, ["give", "draw", "place"]);
@@ -78,9 +78,9 @@ test("data that is due soon joins a frame that is painted anyway, and a frame do
   const ran: string[] = [];
   const price = (): void => void ran.push("price");
   const give = (): void => void ran.push("give");
-  giveNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
   frameAfter(0);
-  giveNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
   frameAfter(CANDLES_PACE_MS - 40);
   paintNext(price, MARKET_PACE_MS);
   frameAfter(5);
@@ -95,7 +95,7 @@ test("data that comes when the frame was asked for already waits for the next fr
   const price = (): void => void ran.push("price");
   const give = (): void => void ran.push("give");
   paintNext(price, MARKET_PACE_MS);
-  giveNext(give, CANDLES_PACE_MS);
+  prepareNext(give, CANDLES_PACE_MS);
   frameAfter(16);
   assert.deepEqual(ran, ["price"]);
   assert.ok(!frameAfter(MARKET_PACE_MS - 1));
@@ -109,7 +109,7 @@ test("a task that is forgotten does not run", () => {
   paintNext(never);
   forgetPaint(never);
   frameAfter(1000);
-  giveNext(never, CANDLES_PACE_MS);
+  prepareNext(never, CANDLES_PACE_MS);
   forgetPaint(never);
   frameAfter(1000);
 });

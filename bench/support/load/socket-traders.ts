@@ -42,7 +42,6 @@ process.once("message", async (task: SocketTradersTask) => {
   process.on("message", async ({ seconds, perSecond, series: name }: Measurement) => {
     const from = performance.now();
     const latency = perSecond === null ? null : new Latency();
-    const all = name === undefined ? null : (series.get(name) ?? new Latency());
     const each = await Promise.all(
       traders.map((trader) =>
         latency === null || perSecond === null
@@ -54,13 +53,14 @@ process.once("message", async (task: SocketTradersTask) => {
     const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
     const answers = sum(each.map(({ answers }) => answers));
     const bytes = sum(each.map(({ bytes }) => bytes));
-    if (name !== undefined && all !== null && latency !== null) series.set(name, all.and(latency));
-    const result: Traded = {
-      ...{ answers, bytes, seconds: took },
-      latency: latency?.read() ?? null,
-      together: all?.read() ?? null,
-    };
-    process.send?.(result);
+    let together: Latency | null = null;
+    if (name !== undefined && latency !== null) {
+      together = series.get(name) ?? new Latency();
+      together.include(latency);
+      series.set(name, together);
+    }
+    const latencies = { latency: latency?.read() ?? null, together: together?.read() ?? null };
+    process.send?.({ answers, bytes, seconds: took, ...latencies } satisfies Traded);
   });
   process.send?.("ready");
 });
@@ -73,10 +73,8 @@ class Latency {
     this.histogram.recordValue(Math.max(0, performance.now() - dueAt) * 1e6);
   }
 
-  /** Adds the figures of another one. */
-  and({ histogram }: Latency): this {
+  include({ histogram }: Latency): void {
     this.histogram.add(histogram);
-    return this;
   }
 
   read(): Latencies {

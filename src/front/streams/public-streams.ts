@@ -9,6 +9,7 @@ import type { CandleHistory } from "../../store/history/history.ts";
 import type { MarketData } from "../exchange/market.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES, type SymbolMarket } from "../exchange/symbol-market.ts";
 import { publicTradeJson } from "../json/market-json.ts";
+import { Pace } from "./base/pace.ts";
 import { headOf, type OnFailure, type OpenStream, type Publish, type Stream } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { BookStream } from "./market/book-stream.ts";
@@ -106,11 +107,9 @@ export class PublicStreams {
   }
 
   private openBook(topic: string, request: ChannelRequest): OpenStream {
-    const { publish, monotonic } = this.options;
     const [market] = this.marketsOf(request);
     const depth = must(request.depth, "depth");
-    const updateMs = must(request.updateMs, "updateMs");
-    const stream = new BookStream(topic, market, depth, updateMs, publish, monotonic);
+    const stream = new BookStream(topic, market, depth, this.paceOf(request), this.options.publish);
     this.books.add(stream);
     return this.opened(stream, () => this.books.delete(stream));
   }
@@ -134,13 +133,12 @@ export class PublicStreams {
     kept: number,
     recent: (market: SymbolMarket, limit: number) => PublicTrade[],
   ): OpenStream {
-    const { publish, monotonic } = this.options;
     const { instrument } = request;
     const markets = this.marketsOf(request);
     const newest = (limit: number) => newestOf(markets, Math.min(limit, kept), recent);
     const source: TradeSource = { channel, instrument, recent: newest };
     const id = instrument?.id ?? ALL_SYMBOLS;
-    const stream = new TradeStream(topic, source, request.updateMs ?? 0, publish, monotonic);
+    const stream = new TradeStream(topic, source, this.paceOf(request), this.options.publish);
     streams.set(id, [...(streams.get(id) ?? []), stream]);
     return this.opened(stream, () => {
       const others = (streams.get(id) ?? []).filter((each) => each !== stream);
@@ -191,6 +189,10 @@ export class PublicStreams {
     return this.opened(
       new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure),
     );
+  }
+
+  private paceOf({ updateMs }: ChannelRequest): Pace {
+    return new Pace(updateMs ?? 0, this.options.monotonic);
   }
 
   /** All symbols if the request names none. */

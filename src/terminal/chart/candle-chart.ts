@@ -1,7 +1,7 @@
 import { computed, effect, untracked } from "@preact/signals";
 import { CandlestickSeries, createChart, HistogramSeries, type IChartApi, type ISeriesApi } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
-import { CANDLES_PACE_MS, forgetPaint, giveNext, paintNext } from "../state/frame.ts";
+import { CANDLES_PACE_MS, forgetPaint, paintNext, prepareNext } from "../state/frame.ts";
 import { instrument, symbol } from "../state/markets.ts";
 import { isCalm, look, settings } from "../state/settings.ts";
 import { decimalsOf } from "../text/decimal.ts";
@@ -182,7 +182,7 @@ function follow(chart: IChartApi, { prices, volumes }: Series, name: string, int
     },
     onUpdate(candle) {
       changed.set(candle.openTime, candle);
-      giveNext(paint, CANDLES_PACE_MS);
+      prepareNext(paint, CANDLES_PACE_MS);
     },
     onFault(message) {
       fault.value = message;

@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type IChartApi, type ISeriesApi, LineSeries } from "lightweight-charts";
 import type { Kline } from "../../client/types.ts";
-import { CANDLES_PACE_MS, forgetPaint, giveNext } from "../state/frame.ts";
+import { CANDLES_PACE_MS, forgetPaint, prepareNext } from "../state/frame.ts";
 import { priceDecimals } from "../state/markets.ts";
 import { look, settings } from "../state/settings.ts";
 import { text } from "../text/catalogue.ts";
@@ -43,7 +43,7 @@ class Overlay {
     this.series.applyOptions({ priceFormat: priceFormat(priceDecimals.peek()) });
     this.candles = new Candles(symbol, interval, type, {
       onLoad: () => this.show(),
-      onUpdate: () => giveNext(this.paint, CANDLES_PACE_MS),
+      onUpdate: () => prepareNext(this.paint, CANDLES_PACE_MS),
       onFault: () => {},
     });
     this.plot = {

@@ -17,7 +17,7 @@ const EARLY_MS = 9;
 
 /** By task the time of performance.now() from which it may run. */
 const due = new Map<Paint, number>();
-/** Those of `due` that run just before the frame. */
+/** Tasks that run just before the frame. */
 const before = new WeakSet<Paint>();
 /** When each task ran last. */
 const ranAtMs = new WeakMap<Paint, number>();
@@ -44,12 +44,12 @@ export function paintNext(paint: Paint, paceMs = 0): void {
 }
 
 /**
- * As paintNext(), but runs `give` just before the frame is asked for. For the data of a part that asks for frames by itself, as the
- * chart does: in a frame it would ask for another one.
+ * As paintNext(), but runs `prepare` just before the frame. For the data of a part that asks for frames by itself, as the chart does:
+ * if it got them in a frame, it would ask for another one.
  */
-export function giveNext(give: Paint, paceMs: number): void {
-  before.add(give);
-  paintNext(give, paceMs);
+export function prepareNext(prepare: Paint, paceMs: number): void {
+  before.add(prepare);
+  paintNext(prepare, paceMs);
 }
 
 export function forgetPaint(paint: Paint): void {

@@ -32,6 +32,8 @@ export interface FailoverReport {
   lateAnswers: number;
   /** Reads, likewise. */
   lateReads: number;
+  /** How often the new leader refused a check, since it was late with its lease. */
+  refusedChecks: number;
   /** From the loss of the leader to the first order that the next one acknowledged, in ms. */
   readonly takeoverMs: number[];
   /** The same, where the NATS server was killed at the same time. */
@@ -63,7 +65,7 @@ export async function runFailovers(options: FailoverOptions): Promise<FailoverRe
 class FailoverRun {
   readonly report: FailoverReport = {
     lost: { KILL: 0, STOP: 0, CUT: 0 },
-    ...{ outages: 0, acknowledged: 0, lateAnswers: 0, lateReads: 0, findings: new Findings() },
+    ...{ outages: 0, acknowledged: 0, lateAnswers: 0, lateReads: 0, refusedChecks: 0, findings: new Findings() },
     ...{ takeoverMs: [], takeoverInOutageMs: [] },
   };
   private readonly options: FailoverOptions;
@@ -96,11 +98,12 @@ class FailoverRun {
       await verifyAll(load, this.accounts, Math.max(0, verifiedAt - 1000));
       verifiedAt = now;
       cluster.restartStandby(this.pickSettings());
-      report.acknowledged = load.acknowledged;
+      Object.assign(report, { acknowledged: load.acknowledged, refusedChecks: load.refusedChecks });
       options.onRound?.(`${round} ${text}`);
     }
     // Finally checks everything since the beginning.
     await verifyAll(load, this.accounts, 0);
+    report.refusedChecks = load.refusedChecks;
   }
 
   logs(): string {

@@ -8,15 +8,16 @@ const BETWEEN_MS = 100;
 
 /**
  * Repeats what the leader refuses while it cannot renew its lease, as on a machine that is busy with other tests: nothing was
- * done then. Not for a process that follows another one.
+ * done then. Not for a process that follows another one. Calls `onRefused` each time.
  */
-export function patient<T extends Api>(api: T): T {
+export function patient<T extends Api>(api: T, onRefused: () => void = () => {}): T {
   const request = api.request.bind(api) as Api["request"];
   api.request = async <R>(...call: Parameters<Api["request"]>) => {
     for (let tries = 1; ; tries++) {
       const answer = await request<R>(...call);
       const code = (answer.body as { code?: string } | null)?.code;
       if (code !== "NOT_LEADER" || tries === TRIES) return answer;
+      onRefused();
       await pause(BETWEEN_MS);
     }
   };

@@ -2,6 +2,7 @@ import { BUY, SELL, type Side } from "../../../core/base/enums.ts";
 import type { TimeMs } from "../../../core/base/units.ts";
 import type { SymbolMarket } from "../../exchange/symbol-market.ts";
 import { bookChecksum, type LevelText, levelsJson } from "../../json/market-json.ts";
+import type { Pace } from "../base/pace.ts";
 import { ReplayBuffer } from "../base/replay-buffer.ts";
 import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
@@ -13,34 +14,22 @@ import { type Publish, Stream, type Subscriber } from "../base/stream.ts";
 export class BookStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly depth: number;
-  private readonly updateMs: number;
-  private readonly monotonic: () => number;
+  private readonly pace: Pace;
   private bids: LevelText[];
   private asks: LevelText[];
   /** The book's sequence at the last comparison. The stream's sequence is older when all changes were deeper in the book. */
   private comparedSequence: number;
   /** The time of the book's last change, at the last comparison. */
   private comparedTime: TimeMs;
-  private publishedAt = 0;
   /** The printed snapshot, shared by subscribers that come at once. Null until one is needed. */
   private snapshot: Buffer | null = null;
 
-  /** Publishes at most one delta in `updateMs`; 0: after every change. */
-  constructor(
-    topic: string,
-    market: SymbolMarket,
-    depth: number,
-    updateMs: number,
-    publish: Publish,
-    monotonic: () => number,
-  ) {
-    const updateField = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
+  constructor(topic: string, market: SymbolMarket, depth: number, pace: Pace, publish: Publish) {
     const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
-    super(topic, head + updateField, market.bookSequence, publish, new ReplayBuffer());
+    super(topic, head + pace.field, market.bookSequence, publish, new ReplayBuffer());
     this.market = market;
     this.depth = depth;
-    this.updateMs = updateMs;
-    this.monotonic = monotonic;
+    this.pace = pace;
     this.bids = market.levels(BUY, depth);
     this.asks = market.levels(SELL, depth);
     this.comparedSequence = market.bookSequence;
@@ -57,13 +46,7 @@ export class BookStream extends Stream {
   }
 
   override flush(): void {
-    if (this.comparedSequence === this.market.bookSequence) return;
-    if (this.updateMs > 0) {
-      const now = this.monotonic();
-      if (now - this.publishedAt < this.updateMs) return;
-      this.publishedAt = now;
-    }
-    this.publishChanges();
+    if (this.comparedSequence !== this.market.bookSequence && this.pace.take()) this.publishChanges();
   }
 
   private publishChanges(): void {

@@ -1,6 +1,7 @@
 import type { PublicTrade } from "../../../core/market-data/public-trades.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import { publicTradeJson } from "../../json/market-json.ts";
+import type { Pace } from "../base/pace.ts";
 import { headOf, type Publish, Stream, type Subscriber } from "../base/stream.ts";
 
 const SNAPSHOT_TRADES = 100;
@@ -24,9 +25,7 @@ export interface TradeSource {
 /** Public trades, oldest first: the last hundred in the snapshot, then each new one. */
 export class TradeStream extends Stream {
   private readonly source: TradeSource;
-  private readonly updateMs: number;
-  private readonly monotonic: () => number;
-  private publishedAt = Number.NEGATIVE_INFINITY;
+  private readonly pace: Pace;
   /** Those of a snapshot, printed. */
   private recent: string[];
   /** The body of a snapshot, until the next trade: many clients may come at once. */
@@ -35,14 +34,12 @@ export class TradeStream extends Stream {
   private pending: string[] = [];
   private pendingSequence = 0;
 
-  /** Publishes at most one message in `updateMs`; 0: whenever there are trades. */
-  constructor(topic: string, source: TradeSource, updateMs: number, publish: Publish, monotonic: () => number) {
+  constructor(topic: string, source: TradeSource, pace: Pace, publish: Publish) {
+    const { channel, instrument } = source;
     const newestFirst = source.recent(SNAPSHOT_TRADES);
-    const head = headOf(source.channel, source.instrument) + (updateMs === 0 ? "" : `,"updateMs":${updateMs}`);
-    super(topic, head, newestFirst[0]?.trade.sequence ?? 0, publish);
+    super(topic, headOf(channel, instrument) + pace.field, newestFirst[0]?.trade.sequence ?? 0, publish);
     this.source = source;
-    this.updateMs = updateMs;
-    this.monotonic = monotonic;
+    this.pace = pace;
     this.recent = printed(newestFirst);
   }
 
@@ -72,13 +69,8 @@ export class TradeStream extends Stream {
   }
 
   override flush(): void {
-    const { pending, updateMs } = this;
-    if (pending.length === 0) return;
-    if (updateMs > 0) {
-      const now = this.monotonic();
-      if (now - this.publishedAt < updateMs && pending.length < MOST_WAITING) return;
-      this.publishedAt = now;
-    }
+    const { pending, pace } = this;
+    if (pending.length === 0 || !pace.take(pending.length >= MOST_WAITING)) return;
     const body = bodyOf(pending);
     this.recent = [...this.recent, ...pending].slice(-SNAPSHOT_TRADES);
     this.snapshotBody = null;
